@@ -67,6 +67,9 @@ type Options struct {
 	//     running it.
 	//   - A Select still ends with its own context: give it a Disconnected one.
 	WaitCancellation bool
+	// Converter encodes the input and the result; nil is encoding/json. Give it at New: calls and
+	// attempts have to have the same.
+	Converter workflow.Converter
 }
 
 // Retry says whether and when a failed attempt is retried. The zero value retries for ever, after 1
@@ -138,7 +141,7 @@ func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Ou
 	if err := a.check(); err != nil { // With may have set other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	return bridge.StartActivity[workflow.Future[Out]](&start[In]{ctx, in}, engine.ActivityCall{
+	return bridge.StartActivity[workflow.Future[Out]](&start[In]{ctx, in, a.options.Converter}, engine.ActivityCall{
 		ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation,
 	})
 }
@@ -147,13 +150,17 @@ func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Ou
 type start[In any] struct {
 	ctx workflow.Context
 	in  In
+	by  workflow.Converter
 }
 
 // Context returns the context that the activity is started under.
 func (s *start[In]) Context() workflow.Context { return s.ctx }
 
 // Encode returns the encoded input.
-func (s *start[In]) Encode() history.Payload { return payload.MustEncode(s.in) }
+func (s *start[In]) Encode() history.Payload { return payload.MustEncodeBy(s.by, s.in) }
+
+// Converter returns the converter of the activity's values, or nil.
+func (s *start[In]) Converter() workflow.Converter { return s.by }
 
 // register adds the activity to the registry.
 func (a Activity[In, Out]) register(r *engine.Registry) error {
@@ -163,27 +170,30 @@ func (a Activity[In, Out]) register(r *engine.Registry) error {
 	if err := cmp.Or(a.check(), r.AddTaskQueue(a.options.TaskQueue)); err != nil {
 		return err
 	}
-	input, result := payload.ValueOf[In](), payload.ValueOf[Out]()
+	by := a.options.Converter
+	input, result := payload.ValueBy[In](by), payload.ValueBy[Out](by)
 	if err := payload.Verify(input, result); err != nil {
 		return fmt.Errorf("activity type %q (declared at %s): %w", a.name, a.where, err)
 	}
 	return r.AddActivity(&engine.Activity{
-		Name: a.name, Where: a.where, Run: code(a.name, a.run), CheckResult: checkResult[Out],
+		Name: a.name, Where: a.where, Run: code(a.name, by, a.run), CheckResult: checkResult[Out](by),
 		Input: input, Result: result,
 		StartToClose: orDefault(a.options.StartToClose, DefaultStartToClose), TaskQueue: a.options.TaskQueue,
 	})
 }
 
-// checkResult returns an error if a result is no Out.
-func checkResult[Out any](result history.Payload) error {
-	_, err := payload.DecodeOrZero[Out](result)
-	return err
+// checkResult returns a function that returns an error if a result is no Out.
+func checkResult[Out any](by workflow.Converter) func(history.Payload) error {
+	return func(result history.Payload) error {
+		_, err := payload.DecodeOrZeroBy[Out](by, result)
+		return err
+	}
 }
 
 // code returns an activity's function as the engine calls it.
-func code[In, Out any](name string, run func(context.Context, In) (Out, error)) engine.ActivityCode {
+func code[In, Out any](name string, by workflow.Converter, run func(context.Context, In) (Out, error)) engine.ActivityCode {
 	return func(ctx context.Context, input history.Payload) (history.Payload, error) {
-		in, err := payload.DecodeOrZero[In](input)
+		in, err := payload.DecodeOrZeroBy[In](by, input)
 		if err != nil {
 			return nil, failure.Newf("BadInput", "the input of activity %q does not decode: %v", name, err).Final()
 		}
@@ -191,7 +201,7 @@ func code[In, Out any](name string, run func(context.Context, In) (Out, error)) 
 		if err != nil {
 			return nil, err
 		}
-		result, err := payload.Encode(out)
+		result, err := payload.EncodeBy(by, out)
 		if err != nil {
 			return nil, failure.Newf("BadResult", "the result of activity %q: %v", name, err).Final()
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 // Dynamic is the code of all activity types that are not registered, of types that are known only
-// when a workflow starts them (Named). typ is the type that the workflow gave. Register one at most.
-// A type that is registered takes precedence. The options are those of the call.
+// when a workflow starts them (Named). typ is the type that the workflow gave. Register one at
+// most. A type that is registered takes precedence. The options are those of the call.
 func Dynamic(run func(ctx context.Context, typ string, in workflow.Raw) (workflow.Raw, error)) workflow.Registration {
 	at := where.Caller()
 	return bridge.PartOf(func(r *engine.Registry) error {

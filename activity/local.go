@@ -36,6 +36,9 @@ type LocalOptions struct {
 	// that is refused in the end, because another writer came first, or that nobody ever sends
 	// again. So it is only for lookups.
 	Speculative bool
+	// Converter encodes the input and the result; nil is encoding/json. Give it at NewLocal: calls
+	// and attempts have to have the same.
+	Converter workflow.Converter
 }
 
 // The defaults of LocalOptions, and the longest time that an attempt may be given.
@@ -98,8 +101,8 @@ func (a Local[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] 
 	if err != nil { // With may have set other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	call.Input = payload.MustEncode(in) // also on replay: a retry needs it
-	return bridge.StartLocalActivity[workflow.Future[Out]](ctx, call)
+	call.Input = payload.MustEncodeBy(a.options.Converter, in) // also on replay: a retry needs it
+	return bridge.StartLocalActivity[workflow.Future[Out]](ctx, call, a.options.Converter)
 }
 
 // register adds the activity to the registry.
@@ -108,8 +111,8 @@ func (a Local[In, Out]) register(r *engine.Registry) error {
 		return err
 	}
 	return r.AddActivity(&engine.Activity{
-		Name: a.name, Where: a.where, Run: code(a.name, a.run), Local: true,
-		Input: payload.ValueOf[In](), Result: payload.ValueOf[Out](),
+		Name: a.name, Where: a.where, Run: code(a.name, a.options.Converter, a.run), Local: true,
+		Input: payload.ValueBy[In](a.options.Converter), Result: payload.ValueBy[Out](a.options.Converter),
 	})
 }
 

@@ -32,7 +32,7 @@ func Token(ctx context.Context) (string, error) {
 // when Complete returns nil. Completing again with the same result is no error. Complete returns
 // ErrActivityEnded if the attempt has ended otherwise, and ErrInvalid if the token is invalid.
 func (a Activity[In, Out]) Complete(ctx context.Context, c *client.Client, token string, out Out) error {
-	result, err := payload.Encode(out)
+	result, err := payload.EncodeBy(a.options.Converter, out)
 	if err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ type NamedSignal struct {
 }
 
 // SignalsOfAllNames returns the channel of the signals whose name the code has not received, in the
-// order of arrival. From the first call on, it gets them instead of the channels of their names: also
-// those that have arrived. The task fails if the binding does not allow it.
+// order of arrival. From the first call on, it gets them instead of the channels of their names:
+// also those that have arrived. The task fails if the binding does not allow it.
 func (in *Instance) SignalsOfAllNames() *coro.Channel[NamedSignal] {
 	if in.dynamic.signals != nil {
 		return in.dynamic.signals
@@ -55,8 +55,8 @@ func (in *Instance) sendSignal(name string, input history.Payload) {
 	in.Signals(name).TrySend(&in.s, input)
 }
 
-// giveSignals moves the signals of a name that the code has not received to the channel of the name,
-// which the code is about to receive for the first time.
+// giveSignals moves the signals of a name that the code has not received to the channel of the
+// name, which the code is about to receive for the first time.
 func (in *Instance) giveSignals(name string) {
 	if in.dynamic.signals == nil {
 		return
@@ -158,6 +158,12 @@ func (r *Registry) SetDynamicActivity(a *Activity) error {
 	}
 	r.dynamicActivity = a
 	return nil
+}
+
+// DynamicTypes returns the code of all workflow types and of all activity types that are not
+// registered; nil if there is none.
+func (r *Registry) DynamicTypes() (*Workflow, *Activity) {
+	return r.dynamicWorkflow, r.dynamicActivity
 }
 
 // Registers reports whether an activity type of this name is registered, by its name.

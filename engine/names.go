@@ -49,9 +49,17 @@ type Value struct {
 	// Check returns what is wrong with a payload of the type, or nil. at begins the path of the
 	// error, as in "input". lenient requires no field. A nil Check accepts everything.
 	Check func(at string, p history.Payload, lenient bool) error
+	// Converter encodes and decodes the payload: a Converter of package workflow. It is nil for
+	// encoding/json.
+	Converter any
 	// Schema returns the JSON Schema of the type if its converter has one; nil if the schema
 	// follows from the Go type.
 	Schema func() ([]byte, error)
+}
+
+// same reports whether two payloads have one Go type and converters of one type.
+func (v Value) same(w Value) bool {
+	return v.Type == w.Type && reflect.TypeOf(v.Converter) == reflect.TypeOf(w.Converter)
 }
 
 // Name is a declaration: a name, its kind, and the types that go with it.
@@ -93,7 +101,7 @@ func (n *Names) Add(d *Name) error {
 		return err
 	}
 	if before := n.Find(d.Kind, d.Name); before != nil {
-		if before.Input.Type == d.Input.Type && before.Result.Type == d.Result.Type {
+		if before.Input.same(d.Input) && before.Result.same(d.Result) {
 			return nil
 		}
 		return fmt.Errorf("%s %q is named twice with different types: declared at %s and at %s", d.Kind, d.Name, before.Where, d.Where)

@@ -57,7 +57,12 @@ type Activity[In, Out any] interface {
 //     workflows through the environment's client. It reports with t.Error, not with t.Fatal.
 func Mock[In, Out any](env *Env, a Activity[In, Out], fn func(context.Context, In) (Out, error)) *Mocked[In, Out] {
 	env.t.Helper()
-	return install(env, activity.New(a.Name(), fn), false)
+	var o activity.Options
+	types := &engine.Registry{}
+	if err := bridge.Register(types, a); err == nil { // activity.Named has only a name
+		o.Converter, _ = types.Activity(a.Name()).Input.Converter.(workflow.Converter)
+	}
+	return install(env, activity.New(a.Name(), fn, o), false)
 }
 
 // Watch records the attempts at an activity. The activity keeps its code or its mock.
@@ -79,7 +84,8 @@ func install[In, Out any](env *Env, a Activity[In, Out], keeps bool) *Mocked[In,
 	if mock := env.mockOf(code.Name); keeps && mock != nil {
 		run = mock
 	}
-	code.Run = m.before(run)
+	by, _ := code.Input.Converter.(workflow.Converter)
+	code.Run = m.before(by, run)
 	env.mock(code)
 	return m
 }
@@ -116,9 +122,9 @@ func (m *Mocked[In, Out]) Inputs() []In {
 
 // before returns an attempt that records itself and then calls run, or returns the error that Fail
 // has set.
-func (m *Mocked[In, Out]) before(run attempt) attempt {
+func (m *Mocked[In, Out]) before(by workflow.Converter, run attempt) attempt {
 	return func(ctx context.Context, input history.Payload) (history.Payload, error) {
-		in, err := payload.DecodeOrZero[In](input)
+		in, err := payload.DecodeOrZeroBy[In](by, input)
 		if err != nil {
 			return run(ctx, input) // the error of run says what is wrong with the input
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/options"
+	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
 // ParentClosePolicy says what happens to an open child when the run that started it closes, for
@@ -84,7 +85,7 @@ type Child[Out any] struct {
 // If ctx is canceled, the child is asked to end; see ChildOptions.WaitCancellation. Errors are
 // *ChildWorkflowError, and wrap why.
 func (t Type[In, Out]) StartChild(ctx Context, in In, sets ...ChildOptions) Child[Out] {
-	return startChild[Out](ctx, t.name, in, options.Of(sets))
+	return startChild[Out](ctx, t.name, t.by, in, options.Of(sets))
 }
 
 // RunChild starts a run of this type as a child, and waits for its result. It does not wait for the
@@ -92,10 +93,10 @@ func (t Type[In, Out]) StartChild(ctx Context, in In, sets ...ChildOptions) Chil
 func (t Type[In, Out]) RunChild(ctx Context, in In, sets ...ChildOptions) (Out, error) {
 	o := options.Of(sets)
 	o.Quiet = true
-	return startChild[Out](ctx, t.name, in, o).Get(ctx)
+	return startChild[Out](ctx, t.name, t.by, in, o).Get(ctx)
 }
 
-func startChild[Out any](ctx Context, name string, in any, o ChildOptions) Child[Out] {
+func startChild[Out any](ctx Context, name string, by Converter, in any, o ChildOptions) Child[Out] {
 	if o.RunTimeout < 0 || o.StartDelay < 0 {
 		panic(misuse("a child of workflow type %q is started with a negative RunTimeout or StartDelay", name))
 	}
@@ -112,9 +113,9 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions) Child
 			Memo: visibility.Memo, SearchAttributes: visibility.SearchAttributes,
 		},
 		WaitCancellation: o.WaitCancellation,
-		Encode:           func() history.Payload { return mustEncode(in) },
+		Encode:           func() history.Payload { return payload.MustEncodeBy(by, in) },
 	})
-	return Child[Out]{child, child.Started(), &result[Out]{Future: child.Result(), kind: "child workflow", name: name, wait: o.WaitCancellation}}
+	return Child[Out]{child, child.Started(), &result[Out]{Future: child.Result(), kind: "child workflow", name: name, wait: o.WaitCancellation, by: by}}
 }
 
 // misuse returns the error of code that breaks a rule.
@@ -179,7 +180,7 @@ func (w External) Terminate(ctx Context, reason string) Future[None] {
 // ready when it was delivered. Its error is ErrNotFound if no run is open. Signals that are sent
 // without waiting for the one before may be delivered in any order.
 func (g Signal[T]) SendTo(ctx Context, to Target, v T) Future[None] {
-	return Future[None]{&sent{ctx.instance().SignalExternal(ctx.scope, to.target(), g.name, func() history.Payload { return mustEncode(v) })}}
+	return Future[None]{&sent{ctx.instance().SignalExternal(ctx.scope, to.target(), g.name, func() history.Payload { return payload.MustEncodeBy(g.by, v) })}}
 }
 
 // sent is the future of a request to another workflow.

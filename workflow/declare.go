@@ -20,13 +20,17 @@ type None = payload.None
 
 // Type is a workflow type: its name, and the types of its input and its result. Bind binds its code
 // at registration, so that the code itself can name its type.
-type Type[In, Out any] struct{ name, where string }
+type Type[In, Out any] struct {
+	name, where string
+	by          Converter
+}
 
 // NewWorkflow declares a workflow type. Declare each once, as a package variable, beside its code.
+// Several sets of options are merged.
 //
 //go:noinline
-func NewWorkflow[In, Out any](name string) Type[In, Out] {
-	return Type[In, Out]{name, where.Caller()}
+func NewWorkflow[In, Out any](name string, sets ...DeclareOptions) Type[In, Out] {
+	return Type[In, Out]{name, where.Caller(), converterOf("workflow type", name, sets)}
 }
 
 // Name returns the name under which runs of the type are recorded. A changed name strands open
@@ -65,14 +69,14 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets
 	names, wrong := o.named(at)
 	w := &engine.Workflow{
 		Name: t.name, Where: at, Declared: t.where, Pinned: o.Pinned, Names: names,
-		Input: payload.ValueOf[In](), Result: payload.ValueOf[Out](),
+		Input: payload.ValueBy[In](t.by), Result: payload.ValueBy[Out](t.by),
 		CheckInput: func(p history.Payload) error {
-			_, err := payload.DecodeOrZero[In](p)
+			_, err := payload.DecodeOrZeroBy[In](t.by, p)
 			return err
 		},
 		Run: func(in *engine.Instance, scope *coro.Scope, input history.Payload) (history.Payload, error) {
 			ctx := Context{in: in, scope: scope}
-			value, err := payload.DecodeOrZero[In](input)
+			value, err := payload.DecodeOrZeroBy[In](t.by, input)
 			if err != nil {
 				panic(fmt.Errorf("the input of workflow type %q does not decode: %w", t.name, err))
 			}
@@ -84,7 +88,7 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets
 			if err != nil {
 				return nil, err
 			}
-			return mustEncode(result), nil
+			return payload.MustEncodeBy(t.by, result), nil
 		},
 	}
 	return bridge.PartOf(func(r *engine.Registry) error {
@@ -105,7 +109,7 @@ func mustEncode(v any) history.Payload { return payload.MustEncode(v) }
 // one. A wait for the result waits for the new run's.
 func (t Type[In, Out]) ContinueAsNew(ctx Context, in In) (out Out, err error) {
 	ctx.scheduler().MustRun("continue as new")
-	return out, &engine.ContinueAsNew{WorkflowType: t.name, Input: mustEncode(in)}
+	return out, &engine.ContinueAsNew{WorkflowType: t.name, Input: payload.MustEncodeBy(t.by, in)}
 }
 
 // StartOptions tunes a start. [client.StartOptions] documents its fields. The zero value is the
@@ -120,18 +124,19 @@ type Run[Out any] struct {
 	WorkflowID string
 	RunID      string
 	client     *client.Client
+	by         Converter
 }
 
 // Start starts a run under this workflow id. If the id is empty, the server chooses one. The run is
 // durable when Start returns. It returns client.ErrAlreadyStarted if the workflow id has an open
 // run.
 func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID string, in In, sets ...StartOptions) (Run[Out], error) {
-	input, err := payload.Encode(in)
+	input, err := payload.EncodeBy(t.by, in)
 	if err != nil {
 		return Run[Out]{}, err
 	}
 	id, runID, err := c.Start(ctx, workflowID, t.name, input, options.Of(sets))
-	return Run[Out]{WorkflowID: id, RunID: string(runID), client: c}, err
+	return Run[Out]{WorkflowID: id, RunID: string(runID), client: c, by: t.by}, err
 }
 
 // Run starts a run under this workflow id, waits until it has closed, and returns its result or the
@@ -144,7 +149,7 @@ func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID s
 // If the context ends before the run has closed, the run continues. The error then says whether the
 // run was started, and its ids, if the client knows them. Type.Get and Result wait for it again.
 func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID string, in In, sets ...StartOptions) (out Out, err error) {
-	input, err := payload.Encode(in)
+	input, err := payload.EncodeBy(t.by, in)
 	if err != nil {
 		return out, err
 	}
@@ -152,7 +157,7 @@ func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID str
 	if err != nil {
 		return out, err
 	}
-	return payload.DecodeOrZero[Out](p)
+	return payload.DecodeOrZeroBy[Out](t.by, p)
 }
 
 // WithStart returns the start of a run of this type, for an update or a signal that starts it if no
@@ -161,14 +166,14 @@ func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID str
 //	start := Workflow.WithStart(Start{Owner: "ada"})
 //	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: start})
 func (t Type[In, Out]) WithStart(in In, sets ...StartOptions) *client.Start {
-	input, err := payload.Encode(in)
+	input, err := payload.EncodeBy(t.by, in)
 	return &client.Start{Type: t.name, Input: input, Options: options.Of(sets), Err: err}
 }
 
 // Get returns a handle of the latest run of a workflow id. It does not check whether the run
 // exists.
 func (t Type[In, Out]) Get(c *client.Client, workflowID string) Run[Out] {
-	return Run[Out]{WorkflowID: workflowID, client: c}
+	return Run[Out]{WorkflowID: workflowID, client: c, by: t.by}
 }
 
 // Result waits until the run has closed, and returns its result or the error that it ended with.
@@ -178,7 +183,7 @@ func (r Run[Out]) Result(ctx context.Context) (out Out, err error) {
 	if err != nil {
 		return out, err
 	}
-	return payload.DecodeOrZero[Out](p)
+	return payload.DecodeOrZeroBy[Out](r.by, p)
 }
 
 // Cancel asks the run to end.
@@ -198,7 +203,7 @@ func (r Run[Out]) Reset(ctx context.Context, o ResetOptions) (Run[Out], error) {
 		o.RunID = r.RunID
 	}
 	id, err := r.client.Reset(ctx, r.WorkflowID, o)
-	return Run[Out]{WorkflowID: r.WorkflowID, RunID: string(id), client: r.client}, err
+	return Run[Out]{WorkflowID: r.WorkflowID, RunID: string(id), client: r.client, by: r.by}, err
 }
 
 // MoveOptions says where a run is moved to. The zero value is the newest build, which serves the

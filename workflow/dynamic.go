@@ -23,17 +23,16 @@ type Raw = json.RawMessage
 //
 // It may handle signals, updates and queries of all names (ReceiveSignals, HandleUpdates,
 // HandleQueries), and publish any topic. Requests are checked against the names that the options
-// give, and against nothing else. A type that is registered later takes over the open runs that were
-// started under its name: its code has to replay them.
+// give, and against nothing else. A type that is registered later takes over the open runs that
+// were started under its name: its code has to replay them.
 func Dynamic(run func(ctx Context, typ string, in Raw) (Raw, error), sets ...BindOptions) Registration {
 	o, at := options.Of(sets), where.Caller()
-	o.Dynamic = Signals | Queries | Updates
+	o.Dynamic = Signals | Queries | Updates | Topics
 	names, wrong := o.named(at)
 	return bridge.PartOf(func(r *engine.Registry) error {
 		if wrong != nil {
 			return fmt.Errorf("the workflow of all types (bound at %s): %w", at, wrong)
 		}
-		names.AddDynamic(engine.TopicName)
 		return r.SetDynamicWorkflow(&engine.Workflow{
 			Where: at, Declared: at, Pinned: o.Pinned, Names: names, CheckInput: func(history.Payload) error { return nil },
 			Run: func(in *engine.Instance, scope *coro.Scope, input history.Payload) (history.Payload, error) {
@@ -72,8 +71,8 @@ func TryReceiveSignals(ctx Context) (name string, value Raw, ok bool) {
 	return v.Name, Raw(v.Input), ok
 }
 
-// OnSignals is ready when a signal has arrived that ReceiveSignals would return, and passes its name
-// and its value to fn. A nil fn does nothing.
+// OnSignals is ready when a signal has arrived that ReceiveSignals would return, and passes its
+// name and its value to fn. A nil fn does nothing.
 func OnSignals(fn func(name string, value Raw)) Case {
 	return Case{func(ctx Context) waiting {
 		s, channel := ctx.scheduler(), ctx.instance().SignalsOfAllNames()
@@ -102,10 +101,10 @@ type UpdatesOptions struct {
 	Abandon bool
 }
 
-// HandleUpdates sets the handler of the updates whose name has no handler of its own (Update.Handle).
-// The binding has to allow it: BindOptions.Dynamic with Updates. Set it after the handlers of names:
-// it takes the updates that have arrived and that have no handler then. Setting it twice fails the
-// task.
+// HandleUpdates sets the handler of the updates whose name has no handler of its own
+// (Update.Handle). The binding has to allow it: BindOptions.Dynamic with Updates. Set it after the
+// handlers of names: it takes the updates that have arrived and that have no handler then. Setting
+// it twice fails the task.
 func HandleUpdates(ctx Context, fn func(ctx Context, name string, in Raw) (Raw, error), sets ...UpdatesOptions) {
 	o, at := options.Of(sets), where.Caller()
 	ctx.instance().HandleUpdates(at, func(name string) *engine.UpdateHandler {
@@ -133,8 +132,9 @@ func HandleUpdates(ctx Context, fn func(ctx Context, name string, in Raw) (Raw, 
 	})
 }
 
-// HandleQueries sets the handler of the queries whose name has no handler of its own (Query.Handle).
-// The binding has to allow it: BindOptions.Dynamic with Queries. Setting it twice fails the task.
+// HandleQueries sets the handler of the queries whose name has no handler of its own
+// (Query.Handle). The binding has to allow it: BindOptions.Dynamic with Queries. Setting it twice
+// fails the task.
 func HandleQueries(ctx Context, fn func(name string, in Raw) (Raw, error)) {
 	at := where.Caller()
 	ctx.instance().HandleQueries(at, func(name string) *engine.QueryHandler {

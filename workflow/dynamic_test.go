@@ -28,7 +28,8 @@ var (
 )
 
 // Code that receives signals of all names gets those that it has not received by name, in the order
-// of arrival, also those that arrived before. Once it receives a name, that name's signals go there.
+// of arrival, also those that arrived before. Once it receives a name, that name's signals go
+// there.
 func TestSignalsOfAllNames(t *testing.T) {
 	t.Parallel()
 	code := func(ctx workflow.Context, _ none) (log []string, err error) {

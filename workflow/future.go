@@ -70,6 +70,7 @@ type result[T any] struct {
 	*coro.Future[history.Payload]
 	kind    string
 	name    string
+	by      Converter
 	wait    bool // after a cancellation, Get still waits for the end
 	decoded bool
 	value   T
@@ -90,7 +91,7 @@ func (f *result[T]) peek() (T, error) {
 	if p, f.err = f.Peek(); f.err != nil {
 		return f.value, f.err
 	}
-	value, err := payload.DecodeOrZero[T](p)
+	value, err := payload.DecodeOrZeroBy[T](f.by, p)
 	if err != nil {
 		// The types have changed since it ran: the task fails, and the run continues when the code
 		// is fixed.
@@ -104,13 +105,13 @@ func init() { bridge.Connect(bridge.Starter{Activity: startActivity, Local: star
 
 // resulting is a *Future of any type.
 type resulting interface {
-	ofResult(f *coro.Future[history.Payload], kind, name string, wait bool) (future any)
+	ofResult(f *coro.Future[history.Payload], kind, name string, by Converter, wait bool) (future any)
 }
 
 // ofResult returns a pointer to the future of the result of an activity. The future is part of the
 // result, because a second allocation would cost in a replay.
-func (*Future[T]) ofResult(raw *coro.Future[history.Payload], kind, name string, wait bool) any {
-	r := &result[T]{Future: raw, kind: kind, name: name, wait: wait}
+func (*Future[T]) ofResult(raw *coro.Future[history.Payload], kind, name string, by Converter, wait bool) any {
+	r := &result[T]{Future: raw, kind: kind, name: name, by: by, wait: wait}
 	r.self.pending = r
 	return &r.self
 }
@@ -121,15 +122,15 @@ func startActivity(of any, call engine.ActivityCall, typ any) any {
 	ctx := start.Context()
 	call.Header = ctx.starting(call.ActivityType, false)
 	raw := ctx.instance().StartActivity(ctx.scope, call, start.Encode)
-	return typ.(resulting).ofResult(raw, "activity", call.ActivityType, call.WaitCancellation)
+	return typ.(resulting).ofResult(raw, "activity", call.ActivityType, start.Converter(), call.WaitCancellation)
 }
 
 // startLocal implements bridge.StartLocalActivity.
-func startLocal(of any, call engine.LocalCall, typ any) any {
+func startLocal(of any, call engine.LocalCall, by Converter, typ any) any {
 	ctx := of.(Context)
 	call.Header = ctx.starting(call.ActivityType, false)
 	raw := ctx.instance().StartLocalActivity(ctx.scope, call)
-	return typ.(resulting).ofResult(raw, "local activity", call.ActivityType, false)
+	return typ.(resulting).ofResult(raw, "local activity", call.ActivityType, by, false)
 }
 
 // fired is the future of a timer.

@@ -68,7 +68,7 @@ func (o BindOptions) named(at string) (*engine.Names, error) {
 }
 
 func (u Update[In, Out]) declared() *engine.Name {
-	n := &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	n := &engine.Name{Kind: engine.UpdateName, Name: u.name, Where: u.where, Input: payload.ValueBy[In](u.by()), Result: payload.ValueBy[Out](u.by())}
 	if u.options != nil {
 		n.Errors = u.options.errors
 	}
@@ -76,11 +76,11 @@ func (u Update[In, Out]) declared() *engine.Name {
 }
 
 func (q Query[In, Out]) declared() *engine.Name {
-	return &engine.Name{Kind: engine.QueryName, Name: q.name, Where: q.where, Input: payload.ValueOf[In](), Result: payload.ValueOf[Out]()}
+	return &engine.Name{Kind: engine.QueryName, Name: q.name, Where: q.where, Input: payload.ValueBy[In](q.by), Result: payload.ValueBy[Out](q.by)}
 }
 
 func (g Signal[T]) declared() *engine.Name {
-	return &engine.Name{Kind: engine.SignalName, Name: g.name, Where: g.where, Input: payload.ValueOf[T]()}
+	return &engine.Name{Kind: engine.SignalName, Name: g.name, Where: g.where, Input: payload.ValueBy[T](g.by)}
 }
 
 func (a Attribute[T]) declared() *engine.Name {

@@ -26,7 +26,7 @@ func TestNamesThatTheBindingOmits(t *testing.T) {
 	}{
 		{`update "call"`, call, workflow.Updates, func(ctx workflow.Context) { call.Handle(ctx, nil) }},
 		{`query "ask"`, ask, workflow.Queries, func(ctx workflow.Context) { ask.Handle(ctx, nil) }},
-		{`topic "steps"`, steps, workflow.Signals, func(ctx workflow.Context) { steps.Publish(ctx, 1) }},
+		{`topic "steps"`, steps, workflow.Topics, func(ctx workflow.Context) { steps.Publish(ctx, 1) }},
 		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) { _, _, _ = word.TryReceive(ctx) }},
 		{`signal "word"`, word, workflow.Signals, func(ctx workflow.Context) {
 			_ = workflow.Select(ctx, workflow.OnSignal(word, nil), workflow.Default(nil))

@@ -13,13 +13,17 @@ import (
 
 // Query is a request to a workflow that reads its state. It changes nothing and is not recorded. It
 // has a name and the types of its input and its answer.
-type Query[In, Out any] struct{ name, where string }
+type Query[In, Out any] struct {
+	name, where string
+	by          Converter
+}
 
-// NewQuery declares a query. Declare each once, as a package variable.
+// NewQuery declares a query. Declare each once, as a package variable. Several sets of options are
+// merged.
 //
 //go:noinline
-func NewQuery[In, Out any](name string) Query[In, Out] {
-	return Query[In, Out]{name, where.Caller()}
+func NewQuery[In, Out any](name string, sets ...DeclareOptions) Query[In, Out] {
+	return Query[In, Out]{name, where.Caller(), converterOf("query", name, sets)}
 }
 
 // Name returns the query's name.
@@ -32,7 +36,7 @@ func (q Query[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 	ctx.instance().HandleQuery(q.name, &engine.QueryHandler{
 		Where: where.Caller(),
 		Answer: func(input history.Payload) (history.Payload, error) {
-			in, err := payload.Decode[In](input)
+			in, err := payload.DecodeBy[In](q.by, input)
 			if err != nil {
 				return nil, fmt.Errorf("%w: the input of query %q: %w", engine.ErrBadInput, q.name, err)
 			}
@@ -40,7 +44,7 @@ func (q Query[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 			if err != nil {
 				return nil, err
 			}
-			return payload.Encode(out)
+			return payload.EncodeBy(q.by, out)
 		},
 	})
 }
@@ -48,7 +52,7 @@ func (q Query[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
 // Ask sends the query to the latest run of a workflow, which may be closed, and returns its answer.
 // Nothing is written. A paused run answers as [client.Client.Query] says.
 func (q Query[In, Out]) Ask(ctx context.Context, c *client.Client, workflowID string, in In) (out Out, err error) {
-	input, err := payload.Encode(in)
+	input, err := payload.EncodeBy(q.by, in)
 	if err != nil {
 		return out, err
 	}
@@ -56,5 +60,5 @@ func (q Query[In, Out]) Ask(ctx context.Context, c *client.Client, workflowID st
 	if err != nil {
 		return out, err
 	}
-	return payload.DecodeOrZero[Out](p)
+	return payload.DecodeOrZeroBy[Out](q.by, p)
 }

@@ -19,7 +19,7 @@ type ScheduleOptions = client.ScheduleOptions
 //
 // It returns client.ErrAlreadyStarted if another schedule has the id.
 func (t Type[In, Out]) Schedule(ctx context.Context, c *client.Client, id string, in In, o ScheduleOptions) (client.Schedule, error) {
-	input, err := payload.Encode(in)
+	input, err := payload.EncodeBy(t.by, in)
 	if err != nil {
 		return client.Schedule{}, err
 	}
@@ -28,7 +28,7 @@ func (t Type[In, Out]) Schedule(ctx context.Context, c *client.Client, id string
 
 // ChangeSchedule changes a schedule to this type, with another input and other options.
 func (t Type[In, Out]) ChangeSchedule(ctx context.Context, s client.Schedule, in In, o ScheduleOptions) error {
-	input, err := payload.Encode(in)
+	input, err := payload.EncodeBy(t.by, in)
 	if err != nil {
 		return err
 	}

@@ -15,13 +15,17 @@ import (
 
 // Signal is a message to a running workflow that has no answer. It has a name and the type of its
 // value.
-type Signal[T any] struct{ name, where string }
+type Signal[T any] struct {
+	name, where string
+	by          Converter
+}
 
-// NewSignal declares a signal. Declare each once, as a package variable.
+// NewSignal declares a signal. Declare each once, as a package variable. Several sets of options
+// are merged.
 //
 //go:noinline
-func NewSignal[T any](name string) Signal[T] {
-	return Signal[T]{name, where.Caller()}
+func NewSignal[T any](name string, sets ...DeclareOptions) Signal[T] {
+	return Signal[T]{name, where.Caller(), converterOf("signal", name, sets)}
 }
 
 // Name returns the signal's name.
@@ -73,7 +77,7 @@ func (g Signal[T]) TryReceive(ctx Context) (v T, ok bool, err error) {
 func (g Signal[T]) signals(ctx Context) *coro.Channel[history.Payload] {
 	in := ctx.instance()
 	in.ReceivesSignal(g.name, reflect.TypeFor[T]().String(), func(p history.Payload) error {
-		_, err := payload.DecodeOrZero[T](p)
+		_, err := payload.DecodeOrZeroBy[T](g.by, p)
 		return err
 	})
 	return in.Signals(g.name)
@@ -84,7 +88,7 @@ func (g Signal[T]) signals(ctx Context) *coro.Channel[history.Payload] {
 func (g Signal[T]) setAside(ctx Context) bool { return ctx.instance().SetAside(g.name) }
 
 func (g Signal[T]) decode(p []byte) (v T, err error) {
-	if v, err = payload.DecodeOrZero[T](p); err != nil {
+	if v, err = payload.DecodeOrZeroBy[T](g.by, p); err != nil {
 		return v, fmt.Errorf("the value of signal %q does not decode: %w", g.name, err)
 	}
 	return v, nil
@@ -96,7 +100,7 @@ type SendOptions = client.SignalOptions
 // Send sends the signal to the latest run of a workflow, or to one that it starts
 // (SendOptions.Start). The signal is durable when Send returns.
 func (g Signal[T]) Send(ctx context.Context, c *client.Client, workflowID string, v T, sets ...SendOptions) error {
-	input, err := payload.Encode(v)
+	input, err := payload.EncodeBy(g.by, v)
 	if err != nil {
 		return err
 	}

@@ -16,14 +16,20 @@ import (
 
 // Topic is a stream of items that a workflow publishes. Callers read it from an offset on, while
 // the workflow runs and afterwards. It has a name and the type of its items.
-type Topic[T any] struct{ name, where string }
+type Topic[T any] struct {
+	name, where string
+	by          Converter
+}
 
-// NewTopic declares a topic. Declare each once, as a package variable.
+// NewTopic declares a topic. Declare each once, as a package variable. Several sets of options are
+// merged.
 //
 //	var Progress = workflow.NewTopic[Step]("progress")
 //
 //go:noinline
-func NewTopic[T any](name string) Topic[T] { return Topic[T]{name, where.Caller()} }
+func NewTopic[T any](name string, sets ...DeclareOptions) Topic[T] {
+	return Topic[T]{name, where.Caller(), converterOf("topic", name, sets)}
+}
 
 // Name returns the topic's name.
 func (t Topic[T]) Name() string { return t.name }
@@ -39,7 +45,7 @@ func (t Topic[T]) Name() string { return t.name }
 // A run that continues this one goes on with the offsets. So does one that a reset opens: the items
 // that this run published after the task of the reset are withdrawn, and no offset is used twice.
 func (t Topic[T]) Publish(ctx Context, item T) {
-	ctx.instance().Publish(t.name, func() history.Payload { return mustEncode(item) })
+	ctx.instance().Publish(t.name, func() history.Payload { return payload.MustEncodeBy(t.by, item) })
 }
 
 // Next returns the offset that the next item gets. It is how many items the topic has had, in all
@@ -83,7 +89,7 @@ func (t Topic[T]) Read(ctx context.Context, c *client.Client, workflowID string,
 		for item, err := range c.ReadTopic(ctx, workflowID, t.name, from, options.Of(sets)) {
 			got := Item[T]{Offset: item.Offset, At: item.At}
 			if err == nil {
-				if got.Value, err = payload.DecodeOrZero[T](item.Value); err != nil {
+				if got.Value, err = payload.DecodeOrZeroBy[T](t.by, item.Value); err != nil {
 					err = fmt.Errorf("item %d of topic %q does not decode: %w", item.Offset, t.name, err)
 				}
 			}
@@ -95,5 +101,5 @@ func (t Topic[T]) Read(ctx context.Context, c *client.Client, workflowID string,
 }
 
 func (t Topic[T]) declared() *engine.Name {
-	return &engine.Name{Kind: engine.TopicName, Name: t.name, Where: t.where, Input: payload.ValueOf[T]()}
+	return &engine.Name{Kind: engine.TopicName, Name: t.name, Where: t.where, Input: payload.ValueBy[T](t.by)}
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
-	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
@@ -21,41 +20,31 @@ type Update[In, Out any] struct {
 	options     *updateOptions // nil if there are none
 }
 
-// UpdateOption is an option of NewUpdate. Only this package has such options.
-type UpdateOption interface{ declareUpdate(*updateOptions) }
-
-// updateOptions are what the options of an update declare.
-type updateOptions struct{ errors []engine.DeclaredError }
-
-// declaredErrors is the option of Errors.
-type declaredErrors []DeclaredError
-
-func (d declaredErrors) declareUpdate(o *updateOptions) {
-	for _, declared := range d {
-		e, details := failure.Declaration(declared)
-		o.errors = append(o.errors, engine.DeclaredError{Error: e, Details: engine.Value{Type: details}})
-	}
+// updateOptions are the options with which an update was declared.
+type updateOptions struct {
+	by     Converter
+	errors []engine.DeclaredError
 }
 
-// Errors declares the errors that callers of an update branch on: those that its validator or its
-// handler returns. The program's contract lists them, with the types of their details. It is no
-// check: the code may return other errors, too.
-//
-//	AddItem = workflow.NewUpdate[Item, Total]("addItem", workflow.Errors(ErrUnknownSKU, ErrCheckingOut))
-func Errors(errors ...DeclaredError) UpdateOption { return declaredErrors(errors) }
-
-// NewUpdate declares an update. Declare each once, as a package variable.
+// NewUpdate declares an update. Declare each once, as a package variable. Several sets of options
+// are merged.
 //
 //go:noinline
-func NewUpdate[In, Out any](name string, options ...UpdateOption) Update[In, Out] {
+func NewUpdate[In, Out any](name string, sets ...DeclareOptions) Update[In, Out] {
 	u := Update[In, Out]{name: name, where: where.Caller()}
-	if len(options) > 0 {
-		u.options = &updateOptions{}
-	}
-	for _, o := range options {
-		o.declareUpdate(u.options)
+	if len(sets) > 0 {
+		o := options.Of(sets)
+		u.options = &updateOptions{o.Converter, o.declared()}
 	}
 	return u
+}
+
+// by returns the converter of the update's values, or nil.
+func (u Update[In, Out]) by() Converter {
+	if u.options == nil {
+		return nil
+	}
+	return u.options.by
 }
 
 // Name returns the update's name.
@@ -88,7 +77,7 @@ func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), 
 	o := options.Of(sets)
 	h := &engine.UpdateHandler{
 		Where: where.Caller(), Abandon: o.Abandon,
-		Decode: func(p history.Payload) (any, error) { return payload.Decode[In](p) },
+		Decode: func(p history.Payload) (any, error) { return payload.DecodeBy[In](u.by(), p) },
 		Handle: func(scope *coro.Scope, input any) (history.Payload, error) {
 			inner := ctx
 			inner.scope = scope
@@ -100,7 +89,7 @@ func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), 
 			if err != nil {
 				return nil, err
 			}
-			return mustEncode(out), nil
+			return payload.MustEncodeBy(u.by(), out), nil
 		},
 	}
 	if o.Validate != nil {
@@ -122,7 +111,7 @@ type CallOptions = client.UpdateOptions
 // Call sends the update to the latest run of a workflow and returns its outcome: the handler's
 // result or its error. A refusal is a *client.Rejected: nothing was written.
 func (u Update[In, Out]) Call(ctx context.Context, c *client.Client, workflowID string, in In, sets ...CallOptions) (out Out, err error) {
-	input, err := payload.Encode(in)
+	input, err := payload.EncodeBy(u.by(), in)
 	if err != nil {
 		return out, err
 	}
@@ -130,22 +119,25 @@ func (u Update[In, Out]) Call(ctx context.Context, c *client.Client, workflowID 
 	if err != nil {
 		return out, err
 	}
-	return payload.DecodeOrZero[Out](p)
+	return payload.DecodeOrZeroBy[Out](u.by(), p)
 }
 
 // Send sends the update and returns when it has been accepted or refused. An acceptance is then
 // durable. Get the outcome from the handle.
 func (u Update[In, Out]) Send(ctx context.Context, c *client.Client, workflowID string, in In, sets ...CallOptions) (UpdateHandle[Out], error) {
-	input, err := payload.Encode(in)
+	input, err := payload.EncodeBy(u.by(), in)
 	if err != nil {
 		return UpdateHandle[Out]{}, err
 	}
 	h, err := c.Update(ctx, workflowID, u.name, input, options.Of(sets))
-	return UpdateHandle[Out]{h}, err
+	return UpdateHandle[Out]{h, u.by()}, err
 }
 
 // UpdateHandle is a handle of an accepted update.
-type UpdateHandle[Out any] struct{ *client.Update }
+type UpdateHandle[Out any] struct {
+	*client.Update
+	by Converter
+}
 
 // Get waits for the outcome: the handler's result or its error. The context bounds the wait.
 func (h UpdateHandle[Out]) Get(ctx context.Context) (out Out, err error) {
@@ -153,7 +145,7 @@ func (h UpdateHandle[Out]) Get(ctx context.Context) (out Out, err error) {
 	if err != nil {
 		return out, err
 	}
-	return payload.DecodeOrZero[Out](p)
+	return payload.DecodeOrZeroBy[Out](h.by, p)
 }
 
 // AllHandlersFinished reports whether no update handler is running.

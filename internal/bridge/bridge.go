@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
 // Registration is what a program registers. Its method is unexported, so only a Part implements it.
@@ -41,6 +42,8 @@ type Start[Context any] interface {
 	Context() Context
 	// Encode returns the encoded input.
 	Encode() history.Payload
+	// Converter returns the converter of the activity's values; nil is encoding/json.
+	Converter() payload.Converter
 }
 
 // Starter is how workflow code starts activities. start is a Start[workflow.Context], ctx a
@@ -48,7 +51,7 @@ type Start[Context any] interface {
 // the future of the activity's result: package activity cannot create one.
 type Starter struct {
 	Activity func(start any, call engine.ActivityCall, typ any) (future any)
-	Local    func(ctx any, call engine.LocalCall, typ any) (future any)
+	Local    func(ctx any, call engine.LocalCall, by payload.Converter, typ any) (future any)
 }
 
 // starter is set by package workflow before any code of a program runs.
@@ -64,6 +67,6 @@ func StartActivity[Future, Context any](start Start[Context], call engine.Activi
 
 // StartLocalActivity starts a local activity, as StartActivity starts another. ctx is a
 // workflow.Context.
-func StartLocalActivity[Future any](ctx any, call engine.LocalCall) Future {
-	return *starter.Local(ctx, call, (*Future)(nil)).(*Future)
+func StartLocalActivity[Future any](ctx any, call engine.LocalCall, by payload.Converter) Future {
+	return *starter.Local(ctx, call, by, (*Future)(nil)).(*Future)
 }

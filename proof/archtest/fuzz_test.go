@@ -33,6 +33,7 @@ var decoders = map[string]map[string]string{
 	"internal/contract":       {"UnmarshalJSON": "FuzzRead"},
 	"internal/payload": {
 		"Decode": "- it reads into a type of the author's, with encoding/json", "DecodeOrZero": "- it reads into a type of the author's, with encoding/json",
+		"DecodeBy": "- it reads into a type of the author's, with the author's converter", "DecodeOrZeroBy": "- the same",
 	},
 	"internal/cron":               {"Parse": "FuzzParse", "ParseDefault": "FuzzParse", "parse": "FuzzParse"},
 	"internal/crash":              {"decodeNote": "FuzzNote"},

@@ -390,9 +390,11 @@ func sleeper(ctx workflow.Context, d string) (string, error) {
 // Workload returns what a build of the scenarios registers.
 func Workload(build string) []workflow.Registration {
 	return append(append(largeWorkload(build), localWorkload(build)...),
+		//weftvet:ignore names callers send signals that nothing receives
 		workflow.Bind(Counter, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
 		}, workflow.Names(Add, Tell, Read, Nap, Do, Both, Lock, Finish, Renew, Leave, Desert, Sour, Boom, Late, Sleepy, Panicky, Sum, Plus, Wrong, Poke, Mail, Deep, odd)),
+		//weftvet:ignore names callers send signals that nothing receives
 		workflow.Bind(Pinned, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
 		}, workflow.BindOptions{Pinned: true}, workflow.Names(Add, Tell, Read, Nap, Do, Both, Lock, Finish, Renew, Leave, Desert, Sour, Boom, Late, Sleepy, Panicky, Sum, Plus, Wrong, Poke, Mail, Deep, odd)),

@@ -210,6 +210,7 @@ func renew(plan string) int { return len(plan) }
 // registrations returns the workflows and the activities.
 func registrations() []workflow.Registration {
 	return []workflow.Registration{
+		//weftvet:ignore names callers send signals that nothing receives
 		workflow.Bind(order, runOrder, workflow.Names(addItem, approve, paid, cents)), workflow.Bind(shipment, runShipment, workflow.Names(deliver)), workflow.Bind(bulkImport, runImport, workflow.Names(status, deliver, other)), workflow.Bind(subscription, runSubscription),
 		lookUp, reserve, charge, notify, book, row,
 	}

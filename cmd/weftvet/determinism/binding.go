@@ -219,7 +219,7 @@ func (p *pkg) dynamicKinds(e ast.Expr) (all []string) {
 	if v := p.info.Types[e].Value; v != nil && v.Kind() == constant.Int {
 		bits, _ = constant.Int64Val(v)
 	}
-	for i, kind := range []string{"signal", "query", "update"} {
+	for i, kind := range []string{"signal", "query", "update", "topic"} {
 		if bits&(1<<i) != 0 {
 			all = append(all, kind)
 		}
@@ -245,10 +245,11 @@ func (b *binding) report(pass *analysis.Pass) {
 		names[h.id()] = true
 	}
 	all := slices.SortedFunc(maps.Values(b.code.names), handled.compare)
+	b.reportComputed(pass, all)
 	var missing, hidden []handled
 	var texts, imports []string
 	for _, h := range all {
-		if names[h.id()] || slices.Contains(b.dynamic, h.Kind) {
+		if h.Kind == computed || names[h.id()] || slices.Contains(b.dynamic, h.Kind) {
 			continue
 		}
 		text, path, ok := b.text(h)
@@ -283,6 +284,32 @@ func (b *binding) report(pass *analysis.Pass) {
 	}
 	b.reportVain(pass)
 }
+
+// reportComputed reports that the code handles names that it computes, and the binding allows none
+// of their kind. Interceptors cannot allow any.
+func (b *binding) reportComputed(pass *analysis.Pass, all []handled) {
+	var kinds, places []string
+	for _, h := range all {
+		if h.Kind == computed && !b.intercepts && !slices.Contains(b.dynamic, kindsOf[h.Name]) {
+			kinds, places = append(kinds, b.qualifier()+h.Name), append(places, h.At)
+		}
+	}
+	if kinds == nil {
+		return
+	}
+	option := b.qualifier() + "BindOptions{Dynamic: " + strings.Join(kinds, " | ") + "}"
+	fn := b.call.Args[1].End()
+	pass.Report(analysis.Diagnostic{
+		Pos: b.call.Pos(), Category: Names,
+		Message: fmt.Sprintf("%s handles names that it computes (%s), which the binding does not allow: add %s [%s]", b.who(), strings.Join(places, ", "), option, Names),
+		SuggestedFixes: []analysis.SuggestedFix{{
+			Message: "Allow names that the code computes", TextEdits: []analysis.TextEdit{{Pos: fn, End: fn, NewText: []byte(", " + option)}},
+		}},
+	})
+}
+
+// kindsOf has the kind of each of the constants of type Kinds.
+var kindsOf = map[string]string{"Signals": "signal", "Queries": "query", "Updates": "update"}
 
 // reportVain reports the names that the call lists and the code does not handle, if all of the code
 // is known. Tests may list more: what is in question there is often what a request is answered.

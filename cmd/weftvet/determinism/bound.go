@@ -33,6 +33,15 @@ var handling = map[string]bool{
 	"Memo.Set": true, "Memo.Unset": true, "Memo.Get": true,
 }
 
+// computed is the kind of what handles names that the code computes. Its Name is that of the kinds.
+const computed = "computed"
+
+// computing has the functions by which workflow code handles names that it computes, with the kinds
+// that the binding has to allow.
+var computing = map[string]string{
+	"ReceiveSignals": "Signals", "TryReceiveSignals": "Signals", "OnSignals": "Signals", "HandleUpdates": "Updates", "HandleQueries": "Queries",
+}
+
 // handled is a declaration whose name some code handles.
 type handled struct {
 	Kind string // "signal"
@@ -381,6 +390,9 @@ func (p *pkg) lookHandledFunc(u *unit, c inspector.Cursor, fn *types.Func) {
 	case fn.Pkg().Path() == workflowPath:
 		if l.recv != nil && handling[localName(fn)] && !p.isForOther(c) {
 			p.handle(u, l.recv, c.Node().Pos())
+		}
+		if kinds := computing[localName(fn)]; kinds != "" && !p.silenced(Names, c.Node().Pos()) {
+			u.add(handled{Kind: computed, Name: kinds, At: p.where(c.Node().Pos())})
 		}
 		return
 	case isWeft(fn.Pkg().Path()) || p.isForElsewhere(e):

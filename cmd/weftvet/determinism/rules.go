@@ -102,7 +102,7 @@ var Rules = []Rule{
 	},
 	{
 		Names, "Updates, queries, signals, topics, search attributes and memo fields that workflow code handles and that `workflow.Bind` does not " +
-			"name; and names that the call lists and the code does not handle. `-fix` adds what is missing.",
+			"name or, for names that the code computes (`workflow.OnSignals`), allow; and names that the call lists and the code does not handle. `-fix` adds what is missing.",
 		"`workflow.Names(AddItem, Contents, Note)`, as an option of `workflow.Bind`",
 		"Code behind an interface, code that another package passes to a parameter, and declarations that a function returns: the " +
 			"engine refuses these names when the code handles them. Bindings whose options are not written in the call or in a variable " +

@@ -129,9 +129,9 @@ func TestCompileRefuses(t *testing.T) {
 func TestCompileIgnores(t *testing.T) {
 	t.Parallel()
 	type ignored struct {
-		Done   chan int `json:"-"`
-		hidden func()
-		Text   string `json:"text" jsonschema:"minimum=3,readOnly=true,title=x"`
+		Done chan int `json:"-"`
+		_    func()
+		Text string `json:"text" jsonschema:"minimum=3,readOnly=true,title=x"`
 	}
 	c, err := Compile(reflect.TypeFor[ignored]())
 	if err != nil {

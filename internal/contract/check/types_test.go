@@ -1,3 +1,6 @@
+//lint:file-ignore SA5008 tags that encoding/json reads by special rules are what is tested
+//lint:file-ignore U1000 fields that are no members are what is tested
+
 package check
 
 import (

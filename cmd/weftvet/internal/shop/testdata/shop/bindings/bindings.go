@@ -112,6 +112,29 @@ type teller struct{ in workflow.Signal[string] }
 
 func (t teller) run(ctx workflow.Context, in string) (string, error) { return t.in.Receive(ctx) }
 
+// These handle names that they compute.
+var (
+	_ = workflow.Bind(typ, computes) // want `the workflow handles names that it computes \(bindings.go:\d+, bindings.go:\d+\), which the binding does not allow: add workflow.BindOptions{Dynamic: workflow.Queries . workflow.Signals}`
+	_ = workflow.Bind(typ, computes, workflow.BindOptions{Dynamic: workflow.Queries | workflow.Signals})
+	_ = workflow.Bind(typ, both, workflow.Names(open)) // want `handles names that it computes` `handles update "sell"`
+	_ = workflow.Dynamic(func(ctx workflow.Context, _ string, in workflow.Raw) (workflow.Raw, error) {
+		_, value, err := workflow.ReceiveSignals(ctx)
+		return value, err
+	})
+)
+
+func computes(ctx workflow.Context, in string) (string, error) {
+	workflow.HandleQueries(ctx, func(name string, in workflow.Raw) (workflow.Raw, error) { return in, nil })
+	name, _, err := workflow.ReceiveSignals(ctx)
+	return name, err
+}
+
+func both(ctx workflow.Context, in string) (string, error) {
+	_, _ = late(ctx, in)
+	_, _ = open.Receive(ctx)
+	return computes(ctx, in)
+}
+
 // with binds code that it gets.
 func with(code func(workflow.Context, string) (string, error)) workflow.Registration {
 	return workflow.Bind(typ, code) // want `update "inside" .*, signal "open" .*, which the binding omits: add workflow.Names\(sell, workflow.NewUpdate\[int, int\]\("inside"\), open, shut\)` `handles update inside .* cannot name from here`

@@ -1,0 +1,108 @@
+package payload
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/contract/check"
+)
+
+// Converter turns values into JSON and back in place of encoding/json: it belongs to a declaration.
+// Its methods do no I/O and are safe for concurrent use.
+type Converter interface {
+	// Encode returns the JSON of a value.
+	Encode(v any) (json.RawMessage, error)
+	// Decode reads the JSON of a value. v points to it: a value of a pointer type points to itself,
+	// and is never nil.
+	Decode(text json.RawMessage, v any) error
+	// Schema returns the JSON Schema of a type, for the program's contract. An empty one accepts
+	// every value.
+	Schema(t reflect.Type) (json.RawMessage, error)
+}
+
+// EncodeBy is Encode by a converter; nil is encoding/json.
+func EncodeBy(by Converter, v any) (history.Payload, error) {
+	if _, none := v.(None); by == nil || none {
+		return Encode(v)
+	}
+	text, err := by.Encode(v)
+	if err != nil {
+		return nil, fmt.Errorf("the converter %T cannot encode a %T: %w", by, v, err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return nil, fmt.Errorf("the converter %T has encoded a %T as what is no JSON: %w", by, v, err)
+	}
+	return compact.Bytes(), nil
+}
+
+// MustEncodeBy is EncodeBy for a value of workflow code, as MustEncode is Encode.
+func MustEncodeBy(by Converter, v any) history.Payload {
+	p, err := EncodeBy(by, v)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// DecodeBy is Decode by a converter; nil is encoding/json.
+func DecodeBy[T any](by Converter, p history.Payload) (v T, err error) {
+	if _, none := any(v).(None); by == nil || none || len(p) == 0 {
+		return Decode[T](p)
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("decoding a %T panicked: %v", v, value)
+		}
+	}()
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Pointer {
+		return v, by.Decode(json.RawMessage(p), &v)
+	}
+	made := reflect.New(t.Elem()).Interface()
+	if err := by.Decode(json.RawMessage(p), made); err != nil {
+		return v, err
+	}
+	return made.(T), nil
+}
+
+// DecodeOrZeroBy is DecodeBy, but returns the zero value for a missing payload.
+func DecodeOrZeroBy[T any](by Converter, p history.Payload) (v T, err error) {
+	if len(p) == 0 {
+		return v, nil
+	}
+	return DecodeBy[T](by, p)
+}
+
+// maxReason is how much of a converter's error a refusal has, in bytes.
+const maxReason = 200
+
+// ValueBy returns the type of a payload that a converter encodes from a T; nil is encoding/json.
+func ValueBy[T any](by Converter) engine.Value {
+	t := reflect.TypeFor[T]()
+	if by == nil || t == reflect.TypeFor[None]() {
+		return ValueOf[T]()
+	}
+	return engine.Value{
+		Type: t, Converter: by,
+		Check: func(at string, p history.Payload, _ bool) error {
+			_, err := DecodeBy[T](by, p)
+			if err == nil {
+				return nil
+			}
+			text := err.Error()
+			return &check.Error{Path: at, Text: text[:min(len(text), maxReason)]}
+		},
+		Schema: func() ([]byte, error) {
+			text, err := by.Schema(t)
+			if err == nil && len(text) == 0 {
+				text = json.RawMessage("{}")
+			}
+			return text, err
+		},
+	}
+}
