@@ -65,9 +65,10 @@ race: ## run the tests with the race detector, the slow ones with fewer cases (n
 	CGO_ENABLED=1 $(GOTEST) $(PARALLEL) $(RACE) -tags=$(RACE_TAG) -short -exec 'env CGO_ENABLED=0' \
 		$$(go list ./... | grep -vE '/($(NOT_RACED)|$(NOT_RACED_TOOLS)|$(NOT_CONCURRENT))$$')
 
-test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
+test-ts: ## lint the OpenAPI document, and test the TypeScript client and examples/web against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
+	cd examples/web && npm ci --silent && WEFT_BINARY='$(CURDIR)/bin/weft' npm --silent test
 
 test-python: ## check the types of the Python client and examples/fastapi, and test them against the local server (Python 3.11 or newer)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft

@@ -1,6 +1,6 @@
 // Package agent shows an agent that works for a person and can be steered. It publishes its steps
 // on a topic, which callers read as they come. Before it spends money it waits for an approval, and
-// at any time it can be interrupted. Look at turn: the person's updates are ordinary handlers that
+// at any time it can be interrupted. Look at round: the person's updates are ordinary handlers that
 // change what the loop waits for.
 //
 //   - The validator of decide refuses an answer to a question that is no longer asked, so a second
@@ -88,7 +88,7 @@ func Run(ctx workflow.Context, goal Goal) (Report, error) {
 	Decide.Handle(ctx, a.decide, workflow.Validate(a.canDecide))
 	Interrupt.Handle(ctx, a.interrupt, workflow.Validate(a.canInterrupt))
 	for a.report == nil {
-		if err := a.turn(ctx); err != nil {
+		if err := a.round(ctx); err != nil {
 			return Report{}, err
 		}
 	}
@@ -98,7 +98,7 @@ func Run(ctx workflow.Context, goal Goal) (Report, error) {
 // agent is the state of one agent.
 type agent struct {
 	talk []Message
-	// stop ends the turn.
+	// stop ends the round.
 	stop workflow.CancelFunc
 	// questions is how many were asked. The last is open until it is decided.
 	questions int
@@ -107,32 +107,32 @@ type agent struct {
 	report    *Report
 }
 
-// turn asks the model what to do next, and does it. It ends early if the person interrupts.
-func (a *agent) turn(ctx workflow.Context) error {
-	turn, stop := workflow.WithCancel(ctx)
+// round asks the model what to do next, and does it. It ends early if the person interrupts.
+func (a *agent) round(ctx workflow.Context) error {
+	round, stop := workflow.WithCancel(ctx)
 	a.stop = stop
 	defer stop()
-	next, err := Think.Run(turn, a.talk)
+	next, err := Think.Run(round, a.talk)
 	if err == nil {
 		Progress.Publish(ctx, Step{Kind: Thought, Text: next.Say})
-		err = a.act(ctx, turn, next)
+		err = a.act(ctx, round, next)
 	}
-	if turn.Err() != nil && ctx.Err() == nil {
+	if round.Err() != nil && ctx.Err() == nil {
 		return nil // an instruction is the last message
 	}
 	return err
 }
 
-func (a *agent) act(ctx, turn workflow.Context, next Move) error {
+func (a *agent) act(ctx, round workflow.Context, next Move) error {
 	switch next.Tool {
 	case Search:
-		found, err := Look.Run(turn, next.Of)
+		found, err := Look.Run(round, next.Of)
 		if err == nil {
 			a.found(ctx, Search, found)
 		}
 		return err
 	case Book:
-		if approved, err := a.ask(ctx, turn, next.Of); err != nil || !approved {
+		if approved, err := a.ask(ctx, round, next.Of); err != nil || !approved {
 			return err
 		}
 		found, err := Buy.Run(ctx, next.Of) // not canceled by an interruption
@@ -153,12 +153,12 @@ func (a *agent) found(ctx workflow.Context, tool Role, text string) {
 }
 
 // ask asks the person, and waits for the decision, however long that takes.
-func (a *agent) ask(ctx, turn workflow.Context, what string) (approved bool, err error) {
+func (a *agent) ask(ctx, round workflow.Context, what string) (approved bool, err error) {
 	a.questions++
 	a.open, a.approved = true, false
 	defer func() { a.open = false }()
 	Progress.Publish(ctx, Step{Kind: Asked, Text: what, Question: a.questions})
-	err = workflow.Await(turn, func() bool { return !a.open })
+	err = workflow.Await(round, func() bool { return !a.open })
 	return a.approved, err
 }
 
