@@ -56,7 +56,11 @@ func (c signalCommand) Run(ctx context.Context, s *cli.Session) error {
 			return err
 		}
 		if err := api.Signal(ctx, c.WorkflowID, c.Name, input, client.SignalOptions{RequestID: c.RequestID, RunID: c.RunID, Start: start}); err != nil {
-			return unhappy(s, c.Output, outcome{}, err)
+			err = unhappy(s, c.Output, outcome{}, err)
+			if c.Start != "" { // the unknown name may be the type
+				return err
+			}
+			return suggest(err, c.Name, nil)
 		}
 		return done(s, c.Output, c.WorkflowID, c.RunID, "The signal %s is recorded for %s.", c.Name, c.WorkflowID)
 	})
@@ -97,7 +101,7 @@ func (c queryCommand) Run(ctx context.Context, s *cli.Session) error {
 		}
 		answer, err := api.Query(ctx, c.WorkflowID, c.RunID, c.Name, input)
 		if err != nil {
-			return unhappy(s, c.Output, outcome{}, err)
+			return suggest(unhappy(s, c.Output, outcome{}, err), c.Name, nil)
 		}
 		return c.Payload(s, answer)
 	})

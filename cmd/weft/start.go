@@ -169,7 +169,7 @@ func (c startCommand) Run(ctx context.Context, s *cli.Session) error {
 		}
 		id, runID, err := api.Start(ctx, c.ID, c.Type, input, o)
 		if err != nil {
-			return unhappy(s, c.Output, outcome{}, err)
+			return suggest(unhappy(s, c.Output, outcome{}, err), c.Type, nil)
 		}
 		if c.Wait {
 			return printResult(ctx, s, api, c.Output, id, string(runID))

@@ -98,7 +98,7 @@ func (t oneType) names() string {
 func (c typesCommand) one(ctx context.Context, s *cli.Session, api *client.Client) error {
 	d, err := api.TypeContract(ctx, c.Type, client.ContractOptions{Build: c.Build})
 	if err != nil {
-		return err
+		return suggest(err, c.Type, nil)
 	}
 	return c.Output.One(s, c.Type, d, func() error {
 		p := &contractPage{session: s}
