@@ -69,10 +69,12 @@ test-ts: ## lint the OpenAPI document, and test the TypeScript client against th
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
 
-test-python: ## check the types of the Python client, and test it against the local server (Python 3.11 or newer)
+test-python: ## check the types of the Python client and examples/fastapi, and test them against the local server (Python 3.11 or newer)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	@localstack/install python
-	cd clients/python && WEFT_BINARY='$(CURDIR)/bin/weft' PYTHON='$(CURDIR)/localstack/.servers/python/bin/python' ./check
+	@for c in clients/python examples/fastapi; do \
+		WEFT_BINARY='$(CURDIR)/bin/weft' PYTHON='$(CURDIR)/localstack/.servers/python/bin/python' $$c/check || exit 1; \
+	done
 
 ui: ## build the web page into internal/page/dist, which is committed (Node.js)
 	cd ui && npm ci --silent && npm run --silent build

@@ -160,6 +160,12 @@ func (r *Registry) SetDynamicActivity(a *Activity) error {
 	return nil
 }
 
+// DynamicTypes returns the code of all workflow types and of all activity types that are not
+// registered; nil if there is none.
+func (r *Registry) DynamicTypes() (*Workflow, *Activity) {
+	return r.dynamicWorkflow, r.dynamicActivity
+}
+
 // Registers reports whether an activity type of this name is registered, by its name.
 func (r *Registry) Registers(activity string) bool { return r.activities[activity] != nil }
 

@@ -79,3 +79,28 @@ If that is intended, run the test with WEFT_CONTRACT=rewrite`, shop[two]()...)
 	t.Setenv("WEFT_CONTRACT", "yes")
 	expect("an unknown mode", true, `WEFT_CONTRACT is "yes": give rewrite, or unset it`, shop[two]()...)
 }
+
+// Parcel is what is sent.
+type parcel struct {
+	// To says where it goes.
+	To string
+}
+
+// Comments are those of the sources. A file that the program embeds is the result, and no source.
+func TestContractComments(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "contract.json")
+	t.Setenv("WEFT_CONTRACT", "rewrite")
+	stale := workflow.Docs([]byte(`{"weftContract":1,"workflows":{},"$defs":{"parcel":{"description":"It is stale."}}}`))
+	for _, docs := range []workflow.Registration{stale, workflow.Docs([]byte("no contract at all"))} {
+		if got, failed := said(t, file, append(shop[parcel](), docs)...); failed {
+			t.Fatal(got)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), `"Parcel is what is sent."`) || !strings.Contains(string(text), `"To says where it goes."`) {
+			t.Errorf("%s", text)
+		}
+	}
+}

@@ -29,6 +29,10 @@ var variableBuild = settings.Variable("Build")
 // published at any moment.
 const missedFor = 15 * time.Second
 
+// maxMissed is how many failed searches are remembered. A caller may ask for the types of any
+// build.
+const maxMissed = 100
+
 // versions finds the published versions of a function by the builds that their environments name.
 // It lists them when the first event is to be forwarded.
 type versions struct {
@@ -111,6 +115,9 @@ func (v *versions) find(ctx context.Context, build string) (string, error) {
 	if version := v.known[build]; version != "" {
 		delete(v.missed, build)
 		return version, nil
+	}
+	if len(v.missed) >= maxMissed { // callers choose these names
+		clear(v.missed)
 	}
 	v.missed[build] = v.now()
 	return "", fmt.Errorf("%w %q", function.ErrNoVersion, build)

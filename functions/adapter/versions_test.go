@@ -107,6 +107,20 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// Failed searches are remembered, but not as many as a caller can ask for.
+func TestManyMissingVersions(t *testing.T) {
+	t.Parallel()
+	_, v := playLambda(t, "build-1")
+	for i := range maxMissed + 1 {
+		if _, err := v.find(t.Context(), fmt.Sprint("missing-", i)); !errors.Is(err, function.ErrNoVersion) {
+			t.Fatal(err)
+		}
+	}
+	if len(v.missed) > maxMissed {
+		t.Errorf("%d failed searches are remembered", len(v.missed))
+	}
+}
+
 // A failed search is remembered for a while. A version that is gone is forgotten.
 func TestMissingVersions(t *testing.T) {
 	t.Parallel()

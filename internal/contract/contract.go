@@ -28,6 +28,9 @@ type Document struct {
 	Workflows map[string]*Workflow `json:"workflows"`
 	// Activities are the activity types by name, without Weft's own.
 	Activities map[string]*Activity `json:"activities,omitempty"`
+	// AnyWorkflow and AnyActivity are what types take that are not listed; nil if there are none.
+	AnyWorkflow *Workflow `json:"anyWorkflow,omitempty"`
+	AnyActivity *Activity `json:"anyActivity,omitempty"`
 	// Defs are the schemas of named types, which others refer to as "#/$defs/NAME".
 	Defs map[string]*Schema `json:"$defs,omitempty"`
 }
@@ -182,23 +185,34 @@ func (d *Document) Check() (err error) {
 // lacks returns the place of the first name that has no value, or "".
 func (d *Document) lacks() string {
 	for _, name := range Sorted(d.Workflows) {
-		w := d.Workflows[name]
-		if w == nil {
-			return "workflow " + name
+		if at := d.Workflows[name].lacks(); at != "" {
+			return "workflow " + name + at
 		}
-		for _, at := range []string{
-			withoutValue("update", w.Updates), withoutValue("query", w.Queries), withoutValue("signal", w.Signals),
-			withoutValue("topic", w.Topics), withoutValue("memo field", w.Memo),
-		} {
-			if at != "" {
-				return "workflow " + name + ": " + at
-			}
+	}
+	if d.AnyWorkflow != nil {
+		if at := d.AnyWorkflow.lacks(); at != "" {
+			return "anyWorkflow" + at
 		}
 	}
 	if at := withoutValue("activity", d.Activities); at != "" {
 		return at
 	}
 	return withoutValue("$defs:", d.Defs)
+}
+
+func (w *Workflow) lacks() string {
+	if w == nil {
+		return " itself"
+	}
+	for _, at := range []string{
+		withoutValue("update", w.Updates), withoutValue("query", w.Queries), withoutValue("signal", w.Signals),
+		withoutValue("topic", w.Topics), withoutValue("memo field", w.Memo),
+	} {
+		if at != "" {
+			return ": " + at
+		}
+	}
+	return ""
 }
 
 func withoutValue[V any](what string, all map[string]*V) string {
@@ -219,11 +233,16 @@ func (d *Document) Schemas() func(yield func(at string, s *Schema) bool) {
 				return
 			}
 		}
+		if d.AnyWorkflow != nil && !d.AnyWorkflow.schemas("anyWorkflow", give) {
+			return
+		}
 		for _, name := range Sorted(d.Activities) {
-			a := d.Activities[name]
-			if !give("activity "+name+": input", a.Input) || !give("activity "+name+": result", a.Result) {
+			if !d.Activities[name].schemas("activity "+name, give) {
 				return
 			}
+		}
+		if d.AnyActivity != nil && !d.AnyActivity.schemas("anyActivity", give) {
+			return
 		}
 		for _, name := range Sorted(d.Defs) {
 			if !give("$defs: "+name, d.Defs[name]) {
@@ -231,6 +250,10 @@ func (d *Document) Schemas() func(yield func(at string, s *Schema) bool) {
 			}
 		}
 	}
+}
+
+func (a *Activity) schemas(at string, give func(string, *Schema) bool) bool {
+	return give(at+": input", a.Input) && give(at+": result", a.Result)
 }
 
 func (w *Workflow) schemas(at string, give func(string, *Schema) bool) bool {
@@ -273,11 +296,15 @@ func (w *Workflow) schemas(at string, give func(string, *Schema) bool) bool {
 }
 
 // Only returns the document of these workflow and activity types alone, with the schemas that they
-// refer to. The error names what the document lacks, and what it has.
+// refer to. A type that is not listed is what the program takes for all such types. The error names
+// what the document lacks, and what it has.
 func (d *Document) Only(types ...string) (*Document, error) {
 	part := &Document{Version: d.Version, Workflows: map[string]*Workflow{}, Activities: map[string]*Activity{}, Defs: map[string]*Schema{}}
 	for _, name := range types {
 		w, a := d.Workflows[name], d.Activities[name]
+		if w == nil && a == nil {
+			w, a = d.AnyWorkflow, d.AnyActivity
+		}
 		if w == nil && a == nil {
 			return nil, fmt.Errorf("the contract has no type %q; it has %s", name, List(d.Types()))
 		}

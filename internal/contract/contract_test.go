@@ -127,6 +127,11 @@ func TestOnly(t *testing.T) {
 			t.Errorf("Only(%s) cannot be read: %v", c.types, err)
 		}
 	}
+	d.AnyWorkflow = &Workflow{Signals: map[string]*Signal{"note": {Input: Reference("Sku")}}}
+	if part, err := d.Only("crat"); err != nil || part.Workflows["crat"] != d.AnyWorkflow || part.Defs["Sku"] == nil || part.AnyWorkflow != nil {
+		t.Errorf("a type that is not listed: %+v, %v", part, err)
+	}
+	d.AnyWorkflow = nil
 	if _, err := d.Only("crat"); err == nil || err.Error() != `the contract has no type "crat"; it has "cart", "charge", "order"` {
 		t.Errorf("Only(crat): %v", err)
 	}
@@ -189,7 +194,8 @@ func TestReadRefuses(t *testing.T) {
 		`{"openapi": "3.1.0"}`:         `no "weftContract"`,
 		`{"weftContract": 0}`:          "no such version",
 		`{"weftContract": 2, "x": []}`: "weftContract is 2: this program reads versions up to 1 of a contract's format: use the version of Weft that wrote it",
-		`{"weftContract": 1, "workflows": {"a": null}}`:                                                                     "null at workflow a",
+		`{"weftContract": 1, "workflows": {"a": null}}`:                                                                     "null at workflow a itself",
+		`{"weftContract": 1, "anyWorkflow": {"signals": {"b": null}}}`:                                                      "null at anyWorkflow: signal b",
 		`{"weftContract": 1, "workflows": {"a": {"queries": {"b": null}}}}`:                                                 "null at workflow a: query b",
 		`{"weftContract": 1, "workflows": {"a": {"input": {"$ref": "#/$defs/A"}}}}`:                                         `workflow a: input refers to "#/$defs/A", which`,
 		`{"weftContract": 1, "$defs": {"A": {"items": {"$ref": "https://example.com"}}}}`:                                   `refers to #/$defs/NAME only`,

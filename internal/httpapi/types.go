@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -48,6 +49,10 @@ func (h *handler) checkBuild(r *http.Request) error {
 	asked, here := r.URL.Query().Get("build"), h.service.Process.Options.Build
 	if asked == "" || asked == here {
 		return nil
+	}
+	unprintable := func(c rune) bool { return c < ' ' || c > '~' } // the answer has it in a header
+	if err := engine.CheckName("build", asked); err != nil || strings.ContainsFunc(asked, unprintable) {
+		return refusal.Invalid.New("the build is no id of a build: give one that GET /v1/builds lists, or leave it out")
 	}
 	return &executor.OtherBuild{Build: asked, Here: here, Types: true}
 }
@@ -102,7 +107,11 @@ func (h *handler) typeOf(r *http.Request) (int, *contract.Document, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	one, err := all.Only(r.PathValue("type"))
+	name := r.PathValue("type")
+	if engine.OwnType(name) || engine.CheckName("type", name) != nil { // no program has code for these
+		return 0, nil, refusal.NotFound.New("there is no type %.40q for programs; there are %s", name, contract.List(all.Types())).Knowing(all.Types())
+	}
+	one, err := all.Only(name)
 	if err != nil {
 		return 0, nil, refusal.NotFound.New("%v", err).Knowing(all.Types())
 	}

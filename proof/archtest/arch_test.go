@@ -339,11 +339,14 @@ func checkCalls(t *testing.T, path string) {
 	})
 }
 
-// Every exported name has a doc comment.
+// Every exported name has a doc comment. What protoc generates for an example has none.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
 		for _, name := range p.GoFiles {
+			if strings.HasSuffix(name, ".pb.go") {
+				continue
+			}
 			files := token.NewFileSet()
 			f, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.ParseComments)
 			if err != nil {

@@ -373,6 +373,7 @@ func (a *audit) checkRun(run *engine.Run) {
 		return
 	}
 	a.checkSignals(name, run)
+	a.checkContract(name, run)
 	a.checkDeadline(name, run)
 	in := engine.NewInstance(registry(a.s, 2).Workflow(run.State.Started.WorkflowType), run.WorkflowID, run.State.RunID)
 	if err := run.CatchUp(in); err != nil {

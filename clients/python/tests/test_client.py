@@ -136,7 +136,8 @@ class CallTest(unittest.TestCase):
         details = base64.b64encode('{"fee":7,"why":"é"}'.encode()).decode()
         failure: Any = {"kind": "activity", "cause": {"kind": "application", "type": "declined", "message": "no", "details": details}}
         self.assertEqual(core.error_of(failure, (Declined,)), Declined("no", {"fee": 7, "why": "é"}))
-        self.assertEqual(core.error_of(failure, ()), OtherError("activity"))
+        self.assertEqual(core.error_of(failure, ()), OtherError("no"))
+        self.assertEqual(core.error_of({"kind": "activity"}, ()), OtherError("activity"))
         failed = Answering(says({**PLACE, "stage": "completed", "failure": failure})).weft.call("a", "b")
         assert isinstance(failed, Failed)
         self.assertEqual(failed.failure, failure)

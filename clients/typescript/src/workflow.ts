@@ -117,14 +117,19 @@ function argumentsOf(of: { takesInput: boolean }, given: unknown[]): [unknown, S
   return of.takesInput ? [given[0], given[1] as StartOptions | undefined] : [undefined, given[0] as StartOptions | undefined];
 }
 
-/** Returns the first error in a failure that has one of these types. */
+/**
+ * Returns the first error in a failure that has one of these types. Any other error has the first
+ * message in it: that of an activity's failure is in its cause.
+ */
 function errorOf(failure: Schemas["Failure"], types: readonly string[]): DeclaredError | { type?: undefined; message: string } {
+  let message: string | undefined;
   for (let f: Schemas["Failure"] | undefined = failure; f !== undefined; f = f.cause) {
     if (f.type !== undefined && types.includes(f.type)) {
       return { type: f.type, message: f.message ?? f.type, details: f.details === undefined ? undefined : decode(f.details) };
     }
+    message ||= f.message;
   }
-  return { message: failure.message ?? failure.kind };
+  return { message: message || failure.kind };
 }
 
 /** Returns the value in the details of a failure, which are JSON in base64. */

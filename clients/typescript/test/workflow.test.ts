@@ -98,11 +98,14 @@ test("an error is found in the causes of a failure", async () => {
 
 test("an error has its details", async () => {
   const details = Buffer.from('{"fee":7,"why":"é"}').toString("base64");
-  const failure = { kind: "activity", cause: { kind: "application", type: "declined", details } };
+  const failure = { kind: "activity", cause: { kind: "application", type: "declined", message: "no money", details } };
   const weft = new Weft("http://weft.test", { fetch: async () => Response.json({ stage: "completed", updateId: "u", runId: "r", failure }) });
   const declined = await new Cart(weft, "cart-3").checkout();
   assert(declined.stage === "failed" && declined.error.type === "declined");
   assert.deepEqual(declined.error.details, { fee: 7, why: "é" });
+  const other = await new Cart(weft, "cart-3").addItem({ sku: "tea", quantity: 1 });
+  assert(other.stage === "failed" && other.error.type === undefined);
+  assert.equal(other.error.message, "no money");
 });
 
 test("an update of a class starts a run if none is open", async () => {

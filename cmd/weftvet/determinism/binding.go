@@ -219,7 +219,7 @@ func (p *pkg) dynamicKinds(e ast.Expr) (all []string) {
 	if v := p.info.Types[e].Value; v != nil && v.Kind() == constant.Int {
 		bits, _ = constant.Int64Val(v)
 	}
-	for i, kind := range []string{"signal", "query", "update"} {
+	for i, kind := range []string{"signal", "query", "update", "topic"} {
 		if bits&(1<<i) != 0 {
 			all = append(all, kind)
 		}

@@ -43,6 +43,17 @@ func Of(r *engine.Registry) (*Contract, error) {
 			return nil, fmt.Errorf("activity type %q: %w", name, err)
 		}
 	}
+	anyWorkflow, anyActivity := r.DynamicTypes()
+	if anyWorkflow != nil {
+		var err error
+		if d.AnyWorkflow, err = b.workflow(anyWorkflow); err != nil {
+			return nil, fmt.Errorf("the workflow of all types: %w", err)
+		}
+		d.AnyWorkflow.Input, d.AnyWorkflow.Result = &contract.Schema{}, &contract.Schema{}
+	}
+	if anyActivity != nil {
+		d.AnyActivity = &contract.Activity{Input: &contract.Schema{}, Result: &contract.Schema{}}
+	}
 	d.Defs = b.set.Defs()
 	return &Contract{d, b.set.Silent(), b.set.Types()}, nil
 }

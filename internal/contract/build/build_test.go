@@ -72,6 +72,8 @@ func registry(t testing.TB) *engine.Registry {
 	r, err := program.Registry(
 		activity.New("charge", func(context.Context, receipt) (string, error) { return "", nil }),
 		activity.NewLocal("look", func(context.Context, payload.None) (opaque, error) { return opaque{}, nil }),
+		workflow.Dynamic(func(workflow.Context, string, workflow.Raw) (workflow.Raw, error) { return nil, nil }, workflow.Names(workflow.NewSignal[total]("more"))),
+		activity.Dynamic(func(context.Context, string, workflow.Raw) (workflow.Raw, error) { return nil, nil }),
 		workflow.Schema[sku](`{"description": "The number of an article.", "type": "string"}`),
 	)
 	if err != nil {

@@ -63,6 +63,12 @@ func Compare(before, after *contract.Document) []Change {
 	d := &differ{before: before, after: after, equal: map[[2]*contract.Schema]bool{}}
 	each(before.Workflows, after.Workflows, func(name string, b, a *contract.Workflow) { d.workflow("workflow "+name, b, a) })
 	each(before.Activities, after.Activities, func(name string, b, a *contract.Activity) { d.activity("activity "+name, b, a) })
+	if before.AnyWorkflow != nil || after.AnyWorkflow != nil {
+		d.workflow("workflows of types that are not listed", before.AnyWorkflow, after.AnyWorkflow)
+	}
+	if before.AnyActivity != nil || after.AnyActivity != nil {
+		d.activity("activities of types that are not listed", before.AnyActivity, after.AnyActivity)
+	}
 	rank := map[Verdict]int{Breaks: 0, Note: 1, Safe: 2}
 	slices.SortStableFunc(d.changes, func(a, b Change) int { return rank[a.Verdict()] - rank[b.Verdict()] })
 	return d.changes

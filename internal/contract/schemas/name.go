@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// names returns the names of the definitions, in their order: that of the type alone if no other
-// type has it, else with the package, and a number if that does not help.
+// names returns the names of the definitions, in their order. A definition has the name of its
+// type. If another type has that name, it has the package too, and a number if that is not enough.
 func (s *Set) names() []string {
 	names := make([]string, len(s.defs))
 	taken := map[string]bool{}
@@ -70,8 +70,8 @@ func (s *Set) addSuffixes(names []string) {
 		case d.lenient && strict[d.t]:
 			name += "_lenient"
 		}
-		for n := 2; taken[name]; n++ {
-			name = fmt.Sprintf("%s_%d", names[i], n)
+		for base, n := name, 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s_%d", base, n)
 		}
 		taken[name] = true
 		names[i] = name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/invopop/jsonschema"
@@ -194,7 +195,7 @@ func limit(r *contract.Schema, shape *check.Shape) {
 	if l == nil {
 		return
 	}
-	r.Enum, r.MinLength, r.MaxLength = l.Enum, l.MinLength, l.MaxLength
+	r.Enum, r.MinLength, r.MaxLength = slices.Clone(l.Enum), l.MinLength, l.MaxLength // null may be added to the list
 	if l.Minimum != "" {
 		r.Minimum = l.Minimum
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/seed-41655fb1/weft/internal/contract"
+	"github.com/seed-41655fb1/weft/internal/contract/check"
 	"github.com/seed-41655fb1/weft/internal/contract/schemas/testdata/other"
 )
 
@@ -395,5 +396,21 @@ func TestNamesAreStable(t *testing.T) {
 	last := contract.Sorted(program(t, &Set{}, false, types[3], types[2], types[1], types[0]).Defs)
 	if diff := cmp.Diff(first, last); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A schema shares nothing with the checker: null is added to the list of one, and not to the other.
+func TestEnumOfNullable(t *testing.T) {
+	t.Parallel()
+	type sized struct {
+		Size *int `jsonschema:"enum=1,enum=2,enum=3"`
+	}
+	program(t, &Set{}, false, reflect.TypeFor[sized]())
+	checker, err := check.Of(reflect.TypeFor[sized]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if enum := checker.Shape().Fields[0].Shape.Limits.Enum; len(enum) != 3 || cap(enum) > 3 && enum[:4][3] != nil {
+		t.Errorf("the checker's list is %s", enum[:cap(enum)])
 	}
 }

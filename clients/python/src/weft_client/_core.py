@@ -478,12 +478,17 @@ def outcome_of(answer: dict[str, Any], errors: Errors, cost: Cost) -> AnyOutcome
 
 
 def error_of(failure: Failure, errors: Errors) -> DeclaredError[Any] | OtherError:
-    """Returns the first error in a failure that is one of these."""
+    """Returns the first error in a failure that is one of these.
+
+    Any other error has the first message in it: that of an activity's failure is in its cause.
+    """
     part: Failure | None = failure
+    message = ""
     while part is not None:
+        message = message or part.get("message", "")
         for kind in errors:
             if part.get("type") == kind.type:
                 details = part.get("details")
                 return kind(part.get("message", kind.type), None if details is None else json.loads(base64.b64decode(details)))
         part = part.get("cause")
-    return OtherError(failure.get("message") or failure.get("kind", ""))
+    return OtherError(message or failure.get("kind", ""))
