@@ -14,6 +14,9 @@ import (
 // TopicItem is an item that a workflow has published on a topic.
 type TopicItem = schema.TopicItem
 
+// TopicActivity is an attempt at an activity that has published items.
+type TopicActivity = schema.TopicActivity
+
 // TopicItems are items of a topic, in order.
 type TopicItems = schema.TopicResponse
 

@@ -215,7 +215,7 @@ func (in *Instance) replay(c *history.Commit) error {
 	if c.Task == nil || c.Failed() {
 		// No code ran (a fence, a start delay, an end from outside, the point of a reset), or none
 		// that counts.
-		in.carry = append(in.carry, numbered(c.FirstInputEventID(), c.InputEvents)...)
+		in.carry = append(in.carry, in.withoutBatches(numbered(c.FirstInputEventID(), c.InputEvents))...)
 		if c.Task != nil && c.Task.Reset != nil {
 			in.carry = append(in.carry, numbered(c.FirstCommandID(), c.Commands)...)
 			in.departs(c.Task.Reset)

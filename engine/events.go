@@ -45,6 +45,8 @@ func (s *State) bring(id int64, e history.Event) error {
 		s.steered[steering{a.Type(), a.RequestID}] = true
 	case *history.WorkflowExecutionUnpaused:
 		s.steered[steering{a.Type(), a.RequestID}] = true
+	case *history.ActivityItemsPublished:
+		return s.batched(s.NextSlot, id, a)
 	case *history.WorkflowExecutionSignaled:
 		if a.RequestID != "" {
 			s.signals[a.RequestID] = true
@@ -86,7 +88,7 @@ func (s *State) Received(e history.Attributes) bool {
 		return s.asked[a.RequestID]
 	case *history.WorkflowExecutionStarted, *history.WorkflowExecutionUpdateAdmitted, *history.WorkflowExecutionUpdateFailed,
 		*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTimedOut,
-		*history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused:
+		*history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused, *history.ActivityItemsPublished:
 		// no other workflow sends them
 	case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // do not arrive
 	}
@@ -170,6 +172,8 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 	case *history.WorkflowExecutionUpdateFailed: // see failUpdates
 	case *history.WorkflowExecutionOptionsUpdated: // says which build runs the code, which cannot see that
 	case *history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused: // code cannot see them
+	case *history.ActivityItemsPublished:
+		in.topics.raise(a.Topic, a.Offset+int64(a.Count)) // code sees no more of it
 	case *history.ChildWorkflowExecutionStarted:
 		return in.childStarted(a)
 	case history.News:
@@ -212,7 +216,7 @@ func (r *resetting) readmit(came ...[]history.Event) error {
 			}
 		case *history.WorkflowExecutionStarted, *history.WorkflowExecutionCancelRequested, *history.WorkflowExecutionUpdateFailed,
 			*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut,
-			*history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused:
+			*history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused, *history.ActivityItemsPublished:
 			// are this run's alone
 		case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // are caused anew by the new run
 		}

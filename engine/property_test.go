@@ -32,6 +32,7 @@ type happening struct {
 	Events  []event
 	Updates []sent
 	Query   bool
+	Batch   bool
 	Deploy  bool // whether the code that does not crash is deployed
 	Retry   bool
 }
@@ -92,6 +93,7 @@ var drawHappening = rapid.Custom(func(t *rapid.T) happening {
 		Pass:    seconds(rapid.IntRange(0, 3).Draw(t, "pass")),
 		Events:  rapid.SliceOfN(one, 0, 3).Draw(t, "events"),
 		Updates: rapid.SliceOfN(drawSent, 0, 2).Draw(t, "updates"),
+		Batch:   rapid.IntRange(0, 3).Draw(t, "batch") == 3,
 		Query:   rapid.IntRange(0, 9).Draw(t, "query") == 9,
 		Deploy:  rapid.IntRange(0, 9).Draw(t, "deploy") == 9,
 		Retry:   rapid.IntRange(0, 4).Draw(t, "retry") == 4,
@@ -131,9 +133,26 @@ func (p *play) on(t *rapid.T) *enginetest.Harness {
 		if h.Query {
 			_, _ = s.Query("peek", nil) // a stuck run does not answer
 		}
+		if all := s.Activities(); h.Batch && len(all) > 0 && !s.Run.State.Status.Closed() {
+			s.Batch(batchOf(s, all[i%len(all)], i))
+		}
 		p.happen(s, i, h)
 	}
 	return s
+}
+
+// batchOf returns the next batch of an activity: of its execution, or the first of another one.
+func batchOf(s *enginetest.Harness, event int64, i int) *history.ActivityItemsPublished {
+	a := &history.ActivityItemsPublished{
+		Topic: fmt.Sprint("t", i%2), Count: 1 + i%2, Items: history.JoinItems(make([]history.Payload, 1+i%2)...),
+		ScheduledEventID: event, Attempt: 1, Execution: fmt.Sprint("e", i), Batch: 1,
+	}
+	if last := s.Run.State.Activities[event].Publishing; last != nil {
+		if a.Attempt = last.Attempt + i%2; i%2 == 0 {
+			a.Execution, a.Batch = last.ID, last.Batch+1
+		}
+	}
+	return a
 }
 
 // looked returns the outcome of a local activity, which succeeds, fails, or is retried in another

@@ -90,7 +90,7 @@ func (r *Run) Reset(w *Writer, o *Reset, log Commits) ([]*history.Commit, error)
 	}
 	last := to.last()
 	last.Pending = history.PendingTask
-	last.InputEvents = r.renamed(w, to.task.InputEvents)
+	last.InputEvents = history.WithoutItems(r.renamed(w, to.task.InputEvents))
 	last.Task = &history.Task{
 		Attempt: 1, Build: w.Build, HistoryBytes: r.State.Bytes,
 		Failure: &failure.Failure{Kind: failure.KindReset, Message: resetText(o.Reason)},
@@ -154,7 +154,7 @@ func (r *resetting) take(part *history.Commit) error {
 
 // copy copies a part before the task.
 func (r *resetting) copy(part *history.Commit) error {
-	copied := &history.Commit{Time: part.Time, Task: part.Task, InputEvents: r.run.renamed(r.writer, part.InputEvents), Commands: history.WithoutItems(part.Commands)}
+	copied := &history.Commit{Time: part.Time, Task: part.Task, InputEvents: history.WithoutItems(r.run.renamed(r.writer, part.InputEvents)), Commands: history.WithoutItems(part.Commands)}
 	body, err := history.Encode(copied)
 	if err != nil {
 		return err

@@ -84,6 +84,11 @@ func (r *Run) Accepts(c *history.Commit) error {
 		if !s.pending(history.ResolutionOf(e.Attributes)) || ok && !s.awaitsStart(started.InitiatedEventID) {
 			return corrupt("%s resolves nothing that is pending", e.Type())
 		}
+		if a, ok := e.Attributes.(*history.ActivityItemsPublished); ok {
+			if p := s.Activities[a.ScheduledEventID]; p == nil || !p.Publishing.Follows(a.Execution, a.Attempt, a.Batch) {
+				return corrupt("a batch of activity %d is out of turn", a.ScheduledEventID)
+			}
+		}
 	}
 	return nil
 }
@@ -145,7 +150,7 @@ func (o *Options) Largest() int {
 
 // draft returns the next commit of a writer, without what its task adds.
 func (r *Run) draft(w *Writer, inputEvents []history.Event) *history.Commit {
-	s := r.State
+	s, inputEvents := r.State, r.numbered(inputEvents)
 	c := &history.Commit{
 		ID: w.Commit, RunID: s.RunID, Slot: s.NextSlot, FirstEventID: s.NextEventID, Time: max(w.Now, s.LastTime),
 		Status: s.Status, Pending: s.Pending, InputEvents: inputEvents, CausationIDs: w.CausationIDs, Expires: s.Expires,

@@ -117,6 +117,9 @@ type PendingActivity struct {
 	Time history.Timestamp
 	// CancelRequested is set if the code has asked it to end.
 	CancelRequested bool
+	// Publishing is the execution of an attempt that has published the last batch of items; nil if
+	// none has.
+	Publishing *Execution
 
 	inline bool // no message asked for its first attempt, as far as is known: see Counts
 }
@@ -209,6 +212,7 @@ func (s *State) fold(c, part *history.Commit) error {
 			if len(s.Reset.Topics) > 0 {
 				s.topics().reset(s.Reset.Topics)
 			}
+			s.restartExecutions()
 		}
 	}
 	id = part.FirstCommandID()

@@ -227,7 +227,7 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	}
 	in.updates.inFlight, in.updates.bytes, in.updates.accepted = r.State.UpdatesInFlight, r.State.UpdateBytesInFlight, len(r.State.Updates)
 	result, err := in.Activate(&Activation{
-		FirstEventID: c.FirstEventID, Time: c.Time, InputEvents: task.InputEvents, Updates: task.Updates, Limits: w.Options.Limits, Rules: c.Task.Rules,
+		FirstEventID: c.FirstEventID, Time: c.Time, InputEvents: c.InputEvents, Updates: task.Updates, Limits: w.Options.Limits, Rules: c.Task.Rules,
 		MaxBytes: w.Options.MaxCommit, MaxStarts: w.Options.MaxStarts, MaxConditions: w.Options.MaxConditions,
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: w.NextRunID,
 	})

@@ -26,7 +26,8 @@ type Topics map[string]*Topic
 // Topic is what a run's log says about one topic.
 type Topic struct {
 	Name string
-	// Next is the offset of the next item. First is that of the oldest item that was not truncated.
+	// Next is the offset of the next item. First is that of the oldest item that was not
+	// truncated.
 	First, Next int64
 	// Items is how many items the log of the run has, truncated ones included, and Bytes is their
 	// size.
@@ -80,6 +81,11 @@ func (t Topics) reset(all []history.TopicOffset) {
 	}
 }
 
+// batch folds in items of an activity.
+func (t Topics) batch(slot uint32, a *history.ActivityItemsPublished) error {
+	return t.published(slot, &history.TopicItemsPublished{Topic: a.Topic, Offset: a.Offset, Count: a.Count, Items: a.Items})
+}
+
 // published folds in items. It returns an error if they do not follow the last one.
 func (t Topics) published(slot uint32, a *history.TopicItemsPublished) error {
 	topic := t.topic(a.Topic)
@@ -118,6 +124,8 @@ func (t Topics) fold(slot uint32, a history.Attributes) error {
 		t.continued(a.Topics)
 	case *history.TopicItemsPublished:
 		return t.published(slot, a)
+	case *history.ActivityItemsPublished:
+		return t.batch(slot, a)
 	case *history.TopicTruncated:
 		t.truncated(a)
 	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // publish nothing
@@ -153,8 +161,8 @@ func (s *State) topics() Topics {
 	return s.Topics
 }
 
-// TopicStart returns the offset at which a topic of the run began: the items before it are those of
-// the runs that this one continues.
+// TopicStart returns the offset at which a topic of the run began: the items before it are those
+// of the runs that this one continues.
 func (s *State) TopicStart(name string) int64 {
 	if s.Started != nil {
 		for _, o := range s.Started.Topics {
@@ -183,6 +191,91 @@ func (s *State) withdrawn() []history.TopicOffset {
 		all[i].First = 0 // the new run has the truncations before the task
 	}
 	return all
+}
+
+// Execution is an execution of an attempt at an activity that has published batches of items.
+type Execution struct {
+	// ID identifies it, and Attempt is the number of the attempt.
+	ID      string
+	Attempt int
+	// Batch is the number of its last batch.
+	Batch int
+}
+
+// Follows reports whether a batch of an execution follows those that the log has of its activity:
+// the next one of the same execution, or the first of one whose attempt is not lower, which takes
+// over. So the batches of two executions never interleave.
+func (e *Execution) Follows(id string, attempt, batch int) bool {
+	if e == nil {
+		return batch == 1
+	}
+	if e.ID == id {
+		return batch == e.Batch+1
+	}
+	return batch == 1 && attempt >= e.Attempt
+}
+
+// batched folds in a batch of an activity.
+func (s *State) batched(slot uint32, id int64, a *history.ActivityItemsPublished) error {
+	p := s.Activities[a.ScheduledEventID]
+	if p == nil || !p.Publishing.Follows(a.Execution, a.Attempt, a.Batch) {
+		return corrupt("event %d publishes items of an activity that is not pending, or out of turn", id)
+	}
+	p.Publishing = &Execution{ID: a.Execution, Attempt: a.Attempt, Batch: a.Batch}
+	return s.topics().batch(slot, a)
+}
+
+// restartExecutions lets the activities of a run that a reset has opened publish from their first
+// attempts on.
+func (s *State) restartExecutions() {
+	for _, p := range s.Activities {
+		p.Publishing = nil
+	}
+}
+
+// Batch returns the commit that adds a batch of items of an activity, without running any code.
+// It repeats what is pending. The commit has no causation id, because it schedules no messages.
+func (r *Run) Batch(w *Writer, a *history.ActivityItemsPublished) *history.Commit {
+	return r.draft(w, []history.Event{history.Of(a)})
+}
+
+// numbered returns events with the offsets of their items, which follow those that the run has.
+func (r *Run) numbered(events []history.Event) []history.Event {
+	var copied []history.Event
+	next := map[string]int64{}
+	for i, e := range events {
+		a, ok := e.Attributes.(*history.ActivityItemsPublished)
+		if !ok {
+			continue
+		}
+		if copied == nil {
+			copied = slices.Clone(events)
+		}
+		own := *a
+		offset, later := next[a.Topic]
+		if t := r.State.Topics[a.Topic]; t != nil && !later {
+			offset = t.Next
+		}
+		own.Offset = offset
+		next[a.Topic] = offset + int64(a.Count)
+		copied[i] = history.Of(&own)
+	}
+	if copied == nil {
+		return events
+	}
+	return copied
+}
+
+// withoutBatches returns the events that a later task has to deliver: without items, which no
+// code sees.
+func (in *Instance) withoutBatches(numbered []history.Numbered) []history.Numbered {
+	return slices.DeleteFunc(numbered, func(e history.Numbered) bool {
+		a, ok := e.Attributes.(*history.ActivityItemsPublished)
+		if ok {
+			in.topics.raise(a.Topic, a.Offset+int64(a.Count))
+		}
+		return ok
+	})
 }
 
 // ---- the code's side ----

@@ -187,9 +187,9 @@ func itemsOf(t interface{ Fatalf(string, ...any) }, run *engine.Run, name string
 	return items
 }
 
-// Over any prefix of any log, the offsets of a topic are dense, each topic knows the places of its
-// items, and the items are what the code has published, in its order. The code that is rebuilt from
-// the log publishes the same next.
+// Over any prefix of any log, the offsets of a topic are dense, each topic knows the places of
+// its items, and the items are what the code has published, in its order. The code that is
+// rebuilt from the log publishes the same next.
 func TestOffsetsAreDense(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -315,5 +315,164 @@ func TestTopicsGoOn(t *testing.T) {
 	}
 	if s.Run.State.TopicStart("steps") != 7 || s.Run.State.TopicStart("other") != 0 {
 		t.Error(s.Run.State.TopicStart("steps"))
+	}
+}
+
+// A batch of an activity is a commit without a task. Everything that was pending stays pending: a
+// retry of a failed task, a start delay, a pause, a task that a reset has left. It schedules no
+// message, and no code sees it but by the next offset.
+func TestBatchKeepsWhatIsPending(t *testing.T) {
+	t.Parallel()
+	broken := true
+	s := enginetest.New(t, func(ctx workflow.Context, _ int) (string, error) {
+		future := Process.Start(ctx, "a")
+		for range 2 {
+			text, err := Poke.Receive(ctx)
+			if err != nil {
+				return "", err
+			}
+			if broken {
+				panic("it is broken")
+			}
+			Steps.Publish(ctx, fmt.Sprint(text, " after ", Steps.Next(ctx)))
+		}
+		return future.Get(ctx)
+	}, 0)
+	number := 0
+	batch := func() {
+		t.Helper()
+		number++
+		before := *s.Run.State
+		s.Batch(&history.ActivityItemsPublished{Topic: "steps", Count: 2, Items: history.Payload("[1,2]"), ScheduledEventID: s.Activities()[0], Attempt: 1, Execution: "e", Batch: number})
+		after := s.Run.State
+		if after.Pending != before.Pending || after.LastTask != before.LastTask || after.Streak != before.Streak || after.Paused != before.Paused || after.Topics["steps"].Next == 0 {
+			t.Errorf("pending %d, and was %d", after.Pending, before.Pending)
+		}
+		if all := s.Run.Messages(s.Run.Last()); len(all) > 0 {
+			t.Errorf("it schedules %+v", all)
+		}
+	}
+	batch()
+	s.Signal("poke", "one") // the task fails
+	batch()
+	if s.Run.State.Pending != history.PendingRetry {
+		t.Fatal(s.Run.State.Pending)
+	}
+	retry := engine.Message{Kind: engine.RetryTask, Commit: s.Run.State.LastTask.ID}
+	if !s.Run.Needed(&retry) {
+		t.Error("the retry of the task is no longer needed")
+	}
+	keep(t, s, s.Run.Pause(s.Writer(), history.Of(&history.WorkflowExecutionPaused{})))
+	batch()
+	broken = false
+	s.Bring(&history.WorkflowExecutionUnpaused{})
+	s.Deploy() // the code is rebuilt from the log, in which batches are between tasks
+	s.Signal("poke", "two")
+	last := &history.ActivityItemsPublished{Topic: "steps", Count: 1, Items: history.Payload("[3]"), ScheduledEventID: s.Activities()[0], Attempt: 1, Execution: "e", Batch: 4}
+	s.Bring(last, &history.ActivityTaskCompleted{ScheduledEventID: s.Activities()[0], Result: history.Payload(`"done"`), Attempt: 1})
+	var result string
+	if err := s.Outcome(&result); err != nil || result != "done" {
+		t.Fatal(result, err)
+	}
+	var got []string
+	for _, c := range s.Run.Log {
+		for _, e := range slices.Concat(c.InputEvents, c.Commands) {
+			switch a := e.Attributes.(type) {
+			case *history.ActivityItemsPublished:
+				got = append(got, fmt.Sprint(a.Offset, string(a.Items)))
+			case *history.TopicItemsPublished:
+				got = append(got, fmt.Sprint(a.Offset, string(a.Items)))
+			}
+		}
+	}
+	want := []string{"0[1,2]", "2[1,2]", "4[1,2]", `6["one after 6"]`, `7["two after 7"]`, "8[3]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// After a batch a refused update leaves the code in memory, as before: nothing waits for a task.
+func TestBatchKeepsTheCodeWarm(t *testing.T) {
+	t.Parallel()
+	s := enginetest.New(t, func(ctx workflow.Context, _ int) (string, error) {
+		Report.Handle(ctx, func(workflow.Context, []string) (int64, error) { return 0, nil }, workflow.Validate(func([]string) error { return errors.New("no") }))
+		return Process.Run(ctx, "a")
+	}, 0)
+	s.Batch(&history.ActivityItemsPublished{Topic: "steps", Count: 1, Items: history.Payload("[1]"), ScheduledEventID: s.Activities()[0], Attempt: 1, Execution: "e", Batch: 1})
+	in := s.Code()
+	if u, f := s.Update("u", "report", []string{"x"}); f != nil || u.Verdict == engine.Accepted || s.Code() != in {
+		t.Error(u, f, "or the code was dropped")
+	}
+}
+
+// Batches of two executions never interleave: the first batch of one takes over, unless the
+// other is of a later attempt. What is out of turn does not fold, and is not accepted.
+func TestBatchesInTurn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		last           *engine.Execution
+		id             string
+		attempt, batch int
+		want           bool
+	}{
+		{nil, "a", 1, 1, true},
+		{nil, "a", 1, 2, false},
+		{&engine.Execution{ID: "a", Attempt: 1, Batch: 1}, "a", 1, 2, true},
+		{&engine.Execution{ID: "a", Attempt: 1, Batch: 1}, "a", 1, 1, false},
+		{&engine.Execution{ID: "a", Attempt: 1, Batch: 1}, "a", 1, 3, false},
+		{&engine.Execution{ID: "a", Attempt: 1, Batch: 4}, "b", 1, 1, true},
+		{&engine.Execution{ID: "a", Attempt: 1, Batch: 4}, "b", 2, 1, true},
+		{&engine.Execution{ID: "a", Attempt: 1, Batch: 4}, "b", 2, 5, false},
+		{&engine.Execution{ID: "a", Attempt: 2, Batch: 4}, "b", 1, 1, false},
+	} {
+		if got := c.last.Follows(c.id, c.attempt, c.batch); got != c.want {
+			t.Errorf("%+v, then %+v: %t", c.last, c, got)
+		}
+	}
+	s := enginetest.New(t, func(ctx workflow.Context, _ int) (string, error) { return Process.Run(ctx, "a") }, 0)
+	a := &history.ActivityItemsPublished{Topic: "steps", Count: 1, Items: history.Payload("[1]"), ScheduledEventID: s.Activities()[0], Attempt: 1, Execution: "e", Batch: 2}
+	c := s.Run.Batch(s.Writer(), a)
+	if err := s.Run.Accepts(c); !errors.Is(err, engine.ErrCorrupt) {
+		t.Error(err)
+	}
+	if err := s.Run.Append(c, 1); !errors.Is(err, engine.ErrCorrupt) {
+		t.Error(err)
+	}
+}
+
+// A run that a reset has opened has the offsets of the batches, and its activities begin anew:
+// the first attempt of the new run publishes although a later one of the old run has.
+func TestResetOfBatches(t *testing.T) {
+	t.Parallel()
+	s := enginetest.New(t, func(ctx workflow.Context, _ int) (string, error) {
+		future := Process.Start(ctx, "a")
+		if _, err := Poke.Receive(ctx); err != nil {
+			return "", err
+		}
+		return future.Get(ctx)
+	}, 0)
+	batch := func(attempt int, execution string) *history.ActivityItemsPublished {
+		return &history.ActivityItemsPublished{Topic: "steps", Count: 1, Items: history.Payload("[1]"), ScheduledEventID: s.Activities()[0], Attempt: attempt, Execution: execution, Batch: 1}
+	}
+	s.Batch(batch(3, "old"))
+	s.Signal("poke", "x")
+	s.Batch(batch(4, "older"))
+	commits, err := s.Run.Reset(s.Writer(), &engine.Reset{EventID: s.Run.Log[2].TaskScheduledID(), MaxCommit: 1 << 20, MaxTotal: 1 << 20}, s.Run.Commits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := engine.NewRun(enginetest.WorkflowID, 2)
+	for _, c := range commits {
+		if err := run.Append(c, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	topic := run.State.Topics["steps"]
+	if topic.Next != 2 || len(topic.Batches) != 1 || !topic.Batches[0].Copied || topic.Items != 0 || len(topic.Withdrawn) != 1 {
+		t.Errorf("%+v", topic)
+	}
+	w := s.Writer()
+	if err := run.Append(run.Batch(w, batch(1, "new")), 1); err != nil || run.State.Topics["steps"].Next != 3 {
+		t.Error(err, run.State.Topics["steps"])
 	}
 }

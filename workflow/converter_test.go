@@ -200,7 +200,7 @@ func TestConverterOfANames(t *testing.T) {
 	t.Parallel()
 	plain := workflow.NewSignal[degrees]("cool")
 	r := &engine.Registry{}
-	if err := bridge.Register(r, workflow.Bind(oven, bakes, workflow.BindOptions{Names: []workflow.Name{cool, plain}})); err == nil || !strings.Contains(err.Error(), "is named twice with different types") {
+	if err := bridge.Register(r, workflow.Bind(oven, bakes, workflow.BindOptions{Names: []workflow.Name{cool, plain}}, workflow.Names(heat, warmth, curve))); err == nil || !strings.Contains(err.Error(), "is named twice with different types") {
 		t.Errorf("%v", err)
 	}
 	for _, one := range kitchen {

@@ -64,6 +64,10 @@ type Item[T any] struct {
 	Offset int64
 	At     time.Time
 	Value  T
+	// Activity is the attempt at an activity that has published the item; nil if the workflow's
+	// code has. If items of another execution of the same activity follow, it has started over:
+	// drop those of the one before.
+	Activity *client.TopicActivity
 }
 
 // ReadOptions tunes the reading of a topic. [client.ReadOptions] documents its fields. The zero
@@ -87,7 +91,7 @@ type ReadOptions = client.ReadOptions
 func (t Topic[T]) Read(ctx context.Context, c *client.Client, workflowID string, from int64, sets ...ReadOptions) iter.Seq2[Item[T], error] {
 	return func(yield func(Item[T], error) bool) {
 		for item, err := range c.ReadTopic(ctx, workflowID, t.name, from, options.Of(sets)) {
-			got := Item[T]{Offset: item.Offset, At: item.At}
+			got := Item[T]{Offset: item.Offset, At: item.At, Activity: item.Activity}
 			if err == nil {
 				if got.Value, err = payload.DecodeOrZeroBy[T](t.by, item.Value); err != nil {
 					err = fmt.Errorf("item %d of topic %q does not decode: %w", item.Offset, t.name, err)

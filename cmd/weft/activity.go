@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
@@ -106,8 +105,12 @@ func (c activityComplete) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return c.Call(ctx, s, "the end of the activity", func(ctx context.Context, api *client.Client) error {
+		result, err := fill(ctx, api, c.Input, result, c.shapeOfResult)
+		if err != nil {
+			return err
+		}
 		if token != "" {
-			if err := api.CompleteActivity(ctx, token, history.Payload(result)); err != nil {
+			if err := api.CompleteActivity(ctx, token, result); err != nil {
 				return err
 			}
 			return done(s, c.Output, "", "", "The attempt has completed.")
@@ -115,7 +118,7 @@ func (c activityComplete) Run(ctx context.Context, s *cli.Session) error {
 		if c.RunID, err = c.pinned(ctx, api); err != nil {
 			return err
 		}
-		mayRun, err := api.CompleteByHand(ctx, c.WorkflowID, c.RunID, c.Event, history.Payload(result), c.Reason)
+		mayRun, err := api.CompleteByHand(ctx, c.WorkflowID, c.RunID, c.Event, result, c.Reason)
 		if err != nil {
 			return err
 		}

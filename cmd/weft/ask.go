@@ -10,7 +10,7 @@ import (
 
 // withStart is the run that a signal or an update starts if no run is open.
 type withStart struct {
-	Start      string  `placeholder:"TYPE" help:"Start a run of this type if none is open."`
+	Start      string  `placeholder:"TYPE" lookup:"types" help:"Start a run of this type if none is open."`
 	StartInput *string `placeholder:"JSON|@FILE" help:"The input of that run."`
 }
 
@@ -31,7 +31,7 @@ func (w withStart) start(s *cli.Session) (*client.Start, error) {
 // signalCommand sends a signal.
 type signalCommand struct {
 	WorkflowID string `arg:"" name:"workflow-id" help:"Id of the workflow."`
-	Name       string `arg:"" help:"Name of the signal."`
+	Name       string `arg:"" lookup:"signals" help:"Name of the signal."`
 	RunID      string `name:"run" placeholder:"RUN-ID" help:"Id of the run; without it, the latest."`
 	RequestID  string `placeholder:"ID" help:"Identifies the signal when it is sent again; without it, each is another."`
 	cli.Input  `embed:""`
@@ -51,8 +51,16 @@ func (c signalCommand) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return c.Call(ctx, s, "the signal "+c.Name, func(ctx context.Context, api *client.Client) error {
-		if err := api.Signal(ctx, c.WorkflowID, c.Name, history.Payload(input), client.SignalOptions{RequestID: c.RequestID, RunID: c.RunID, Start: start}); err != nil {
+		input, err := fill(ctx, api, c.Input, input, target{c.WorkflowID, c.RunID, c.Start}.shape(kindSignal, c.Name))
+		if err != nil {
 			return err
+		}
+		if err := api.Signal(ctx, c.WorkflowID, c.Name, input, client.SignalOptions{RequestID: c.RequestID, RunID: c.RunID, Start: start}); err != nil {
+			err = unhappy(s, c.Output, outcome{}, err)
+			if c.Start != "" { // the unknown name may be the type
+				return err
+			}
+			return suggest(err, c.Name, nil)
 		}
 		return done(s, c.Output, c.WorkflowID, c.RunID, "The signal %s is recorded for %s.", c.Name, c.WorkflowID)
 	})
@@ -73,7 +81,7 @@ func done(s *cli.Session, o cli.Output, id, runID, format string, args ...any) e
 // queryCommand sends a query.
 type queryCommand struct {
 	WorkflowID string `arg:"" name:"workflow-id" help:"Id of the workflow."`
-	Name       string `arg:"" help:"Name of the query."`
+	Name       string `arg:"" lookup:"queries" help:"Name of the query."`
 	RunID      string `name:"run" placeholder:"RUN-ID" help:"Id of the run; without it, the latest."`
 	cli.Input  `embed:""`
 	cli.Remote `embed:""`
@@ -87,9 +95,13 @@ func (c queryCommand) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return c.Call(ctx, s, "the answer to the query "+c.Name, func(ctx context.Context, api *client.Client) error {
-		answer, err := api.Query(ctx, c.WorkflowID, c.RunID, c.Name, history.Payload(input))
+		input, err := fill(ctx, api, c.Input, input, target{c.WorkflowID, c.RunID, ""}.shape(kindQuery, c.Name))
 		if err != nil {
-			return unhappy(s, c.Output, outcome{}, err)
+			return err
+		}
+		answer, err := api.Query(ctx, c.WorkflowID, c.RunID, c.Name, input)
+		if err != nil {
+			return suggest(unhappy(s, c.Output, outcome{}, err), c.Name, nil)
 		}
 		return c.Payload(s, answer)
 	})

@@ -13,8 +13,9 @@ import (
 
 // completeCommand prints the values that a completion script offers, a line for each.
 type completeCommand struct {
-	What string `arg:"" enum:"profiles,queues"`
-	Line string `arg:"" optional:"" help:"The command line up to the cursor. Its flags say which deployment it is for."`
+	What     string `arg:"" enum:"profiles,queues,types,updates,signals,queries,topics,fields"`
+	Line     string `arg:"" optional:"" help:"The command line up to the cursor. Its flags say which deployment it is for."`
+	WithHelp bool   `help:"Print the help of each value after a tab."`
 }
 
 // completeTime is how long somebody who has pressed a key waits for values.
@@ -26,39 +27,73 @@ func (c completeCommand) Run(ctx context.Context, s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	for _, value := range all {
-		if !word.MatchString(value) {
+	for _, one := range all {
+		if !word.MatchString(one.word) {
 			continue
 		}
-		if err := cli.Line(s, "%s", value); err != nil {
+		text := one.word
+		if help := strings.Join(strings.Fields(cli.Clean(one.help)), " "); help != "" && c.WithHelp {
+			text += "\t" + help
+		}
+		if err := cli.Line(s, "%s", text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// value is a value that is offered, and its help, which may be empty.
+type value struct{ word, help string }
+
+// plainValues returns values without help.
+func plainValues(names []string) (all []value) {
+	for _, name := range names {
+		all = append(all, value{word: name})
+	}
+	return all
+}
+
 // word matches the values that are offered. Shells expand what completion gives them, and the
 // values are from elsewhere: none has a character that means something to a shell.
-var word = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@/+-]*$`)
+var word = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@/+-]*(:?=)?$`)
 
 // values returns the values. The names of queues follow from those of the task queues, which the
 // deployment knows without a request to SQS.
-func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []string, err error) {
+func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []value, err error) {
 	if c.What == "profiles" {
-		return s.Profiles()
+		names, err := s.Profiles()
+		return plainValues(names), err
 	}
 	remote, complete := remoteOf(wordsOf(c.Line))
 	if !complete {
 		return nil, nil
 	}
-	err = remote.Call(ctx, s, "the names of the queues", func(ctx context.Context, api *client.Client) error {
-		types, err := api.Types(ctx)
-		if err == nil {
-			all = queue.All(types.TaskQueues...)
+	find := ofQueues
+	if c.What != "queues" {
+		k, err := parser(s, func(int) {})
+		if err != nil {
+			return nil, err
 		}
+		at := spotOf(k.Model.Node, c.Line)
+		if at.what != c.What {
+			return nil, nil
+		}
+		at.help = c.WithHelp
+		find = at.values
+	}
+	err = remote.Call(ctx, s, "the "+c.What, func(ctx context.Context, api *client.Client) error {
+		all, err = find(ctx, api)
 		return err
 	})
 	return all, err
+}
+
+func ofQueues(ctx context.Context, api *client.Client) ([]value, error) {
+	types, err := api.Types(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return plainValues(queue.All(types.TaskQueues...)), nil
 }
 
 // remoteOf returns the deployment that the flags in a command line name, without the last word if

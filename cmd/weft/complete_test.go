@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
@@ -78,19 +80,24 @@ func TestCompletionOfValues(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url := serve(t)
+	url, shop := serve(t), work(t, t.TempDir(), cart.Registrations()...)
 	weft := binaryOf(t)
 	for line, want := range map[string]string{
-		"list --profile ":                        "local prod",
-		"list --profile p":                       "prod",
-		"count --by Ex":                          "ExecutionStatus",
-		"count --by ":                            "BuildId CloseReason ExecutionStatus FailureType Paused Retrying Stuck WorkflowType",
-		"cost --by C":                            "CloseReason",
-		"reset cart-42 --exclude ":               "signals updates",
-		"batch start reset --exclude u":          "updates",
-		"dead redrive --url " + url + " ":        "activities timers workflow",
-		"dead redrive --url " + url + " t":       "timers",
-		"dead redrive --url http://127.0.0.1:1 ": "",
+		"list --profile ":  "local prod",
+		"list --profile p": "prod",
+		"update cart-42 addItem --url " + shop + " -f s":   "", // there is no such workflow
+		"update cart-42 addItem --url " + shop + " -f s =": "",
+		"start cart --url " + shop + " -f ":                "owner=",
+		"start cart --url " + shop + " --field o":          "owner=",
+		"start --url " + shop + " car":                     "cart",
+		"count --by Ex":                                    "ExecutionStatus",
+		"count --by ":                                      "BuildId CloseReason ExecutionStatus FailureType Paused Retrying Stuck WorkflowType",
+		"cost --by C":                                      "CloseReason",
+		"reset cart-42 --exclude ":                         "signals updates",
+		"batch start reset --exclude u":                    "updates",
+		"dead redrive --url " + url + " ":                  "activities timers workflow",
+		"dead redrive --url " + url + " t":                 "timers",
+		"dead redrive --url http://127.0.0.1:1 ":           "",
 	} {
 		words := strings.Split(weft+" "+line, " ")
 		program := fmt.Sprintf("source ./script; COMP_LINE='%s %s'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=('%s'); COMP_CWORD=%d; _weft; echo \"${COMPREPLY[@]}\"", weft, line, strings.Join(words, "' '"), len(words)-1)
@@ -102,6 +109,78 @@ func TestCompletionOfValues(t *testing.T) {
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("weft %s: %q, %v; want %q", line, out, err, want)
 		}
+	}
+}
+
+// Completion offers what the contract has, with the first sentences of its comments.
+func TestCompleteFromTheContract(t *testing.T) {
+	t.Parallel()
+	url := work(t, t.TempDir(), append(steered(&atomic.Bool{}), postal()...)...)
+	at := " --url=" + url + " "
+	for _, line := range []string{"start cart --id=c", "start agent --id=a -d 1", "start order --id=o -d 7"} {
+		if _, err := command(t, line+at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ what, line, want string }{
+		{"types", "weft start" + at, "agent cart:Workflow is a shopping cart fragile order send"},
+		{"types", "weft schedule create nightly" + at, "agent cart:Workflow is a shopping cart fragile order send"},
+		{"types", "weft signal c note --start" + at, ""}, // --url is what is missing
+		{"types", "weft signal" + at + "c note --start ", "agent cart:Workflow is a shopping cart fragile order send"},
+		{"types", "weft schedule create" + at, ""},
+		{"types", "weft start cart" + at, ""},
+		{"types", "weft start" + at + "-", ""},
+		{"updates", "weft update c" + at, "addItem:AddItem adds an item, and returns the total checkout:Checkout reserves, charges and ships what the cart has, and returns the receipt"},
+		{"updates", "weft update send" + at + "c add", "addItem:AddItem adds an item, and returns the total checkout:Checkout reserves, charges and ships what the cart has, and returns the receipt"},
+		{"updates", "weft update --run 1-0102030405060708 c" + at, ""},
+		{"updates", "weft update none" + at, ""},
+		{"updates", "weft update none --start cart" + at, "addItem:AddItem adds an item, and returns the total checkout:Checkout reserves, charges and ships what the cart has, and returns the receipt"},
+		{"updates", "weft update fail c" + at, ""},
+		{"updates", "weft update c addItem -f" + at, ""},
+		{"signals", "weft signal c" + at, "note:Note adds a note for those who pack the cart"},
+		{"signals", "weft update c" + at, ""},
+		{"queries", "weft query 'c'" + at, "cart:Contents returns what the cart has"},
+		{"topics", "weft topics a" + at, "progress:progress is the topic on which the agent publishes its steps"},
+		{"fields", "weft update c addItem" + at + "-f ", "quantity=:integer sku=:string"},
+		{"fields", "weft update" + at + "c addItem --field=", "quantity=:integer sku=:string"},
+		{"fields", "weft update" + at + "c addItem -f sku=tea --field q", "quantity=:integer"},
+		{"fields", "weft update" + at + "c addItem --field=sku=tea -f q", "quantity=:integer"},
+		{"fields", "weft update" + at + "c addItem -fsku=tea -f q", "quantity=:integer"},
+		{"fields", "weft update" + at + "c addItem -f sku=t", ""},
+		{"fields", "weft update" + at + "c addItem -f sku.", ""},
+		{"fields", "weft update" + at + "c checkout -f ", ""},
+		{"fields", "weft update" + at + "c none -f ", ""},
+		{"fields", "weft update" + at + "c -d ", ""},
+		{"fields", "weft signal" + at + "c note -f ", ""},
+		{"fields", "weft query" + at + "c cart -f ", ""},
+		{"fields", "weft batch start signal" + at + "-f ", ""},
+		{"fields", "weft start" + at + "cart -f ", "owner=:string"},
+		{"fields", "weft schedule update nightly cart" + at + "-f ", "owner=:string"},
+		{"fields", "weft start" + at + "send -f ", "inner.:object labels:=:map of string or null, optional marks:=:list of one of \"fragile\", \"urgent\" or null, optional to=:string of at least 1 character: Where it goes weight=:number of at most 30 or null"},
+		{"fields", "weft start" + at + "send -f inner.", "inner.deep:=:list of parcel or null"},
+		{"fields", "weft activity complete" + at + "o 5 -f ", ""}, // a text
+	} {
+		args := []string{cli.CompleteCommand, cli.WithHelp, c.what, c.line}
+		code, out, errs := exits(t, args...)
+		all := strings.Split(strings.TrimSuffix(strings.ReplaceAll(out, "\t", ":"), "\n"), "\n")
+		slices.Sort(all)
+		if got := strings.Join(all, " "); code != cli.Done || got != c.want {
+			t.Errorf("%s of %q: code %d, %s\n%s\nwant:\n%s", c.what, c.line, code, errs, got, c.want)
+		}
+	}
+	if _, out, _ := exits(t, cli.CompleteCommand, "types", "weft types"+at); !strings.Contains(out, "charge\n") || !strings.Contains(out, "cart\n") || strings.Contains(out, "\t") {
+		t.Errorf("without help: %s", out)
+	}
+}
+
+// A deployment that does not answer completes nothing.
+func TestASlowServerCompletesNothing(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(server.Close)
+	code, out, _ := exits(t, cli.CompleteCommand, "updates", "weft update --url "+server.URL+" c ")
+	if code != cli.TimedOut || out != "" {
+		t.Errorf("code %d: %s", code, out)
 	}
 }
 

@@ -19,7 +19,7 @@ type contractCommand struct {
 // contractExport writes the contract of a deployment.
 type contractExport struct {
 	Out        string   `short:"f" placeholder:"FILE" type:"path" help:"File to write; without it, the standard output."`
-	Types      []string `placeholder:"TYPE" help:"Types of workflows and activities to write; without it, all."`
+	Types      []string `placeholder:"TYPE" lookup:"types" help:"Types of workflows and activities to write; without it, all."`
 	Build      string   `placeholder:"ID" help:"The contract of this build."`
 	cli.Remote `embed:""`
 }

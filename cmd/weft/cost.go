@@ -18,7 +18,7 @@ type costCommand struct {
 	WorkflowID string `arg:"" optional:"" name:"workflow-id" help:"The workflow whose run is priced. Without it, runs that have closed are summed up."`
 	RunID      string `name:"run" placeholder:"ID" help:"The run of the workflow; without it, the latest."`
 	Filter     string `help:"Which runs, as in weft list; without it, all."`
-	Type       string `help:"Only runs of this workflow type."`
+	Type       string `lookup:"types" help:"Only runs of this workflow type."`
 	Since      string `placeholder:"TIME" help:"Only runs that started then or later: a time as 2026-11-01T00:00:00Z, or how long ago, as 24h."`
 	Until      string `placeholder:"TIME" help:"Only runs that started before, in the same forms."`
 	By         string `default:"WorkflowType" placeholder:"NAME" complete:"WorkflowType,ExecutionStatus,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`

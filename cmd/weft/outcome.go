@@ -1,12 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/near"
 	"github.com/seed-41655fb1/weft/internal/problem"
 )
 
@@ -19,6 +21,38 @@ type outcome struct {
 	// Stage is that of an update: rejected, or completed if it has failed.
 	Stage   string           `json:"stage,omitempty"`
 	Failure *failure.Failure `json:"failure"`
+	mistake
+}
+
+// mistake is what the refusal of an update says about the request: the place that is wrong, or the
+// names that exist. A problem document has the same members.
+type mistake struct {
+	At    string   `json:"at,omitempty"`
+	Known []string `json:"known,omitempty"`
+}
+
+// mistakeOf returns what the details of a refusal say. Details of other failures say nothing.
+func mistakeOf(f *failure.Failure) (m mistake) {
+	if f == nil || f.Type != "UnknownUpdate" && f.Type != "BadInput" {
+		return m
+	}
+	if err := json.Unmarshal(f.Details, &m); err != nil { // the details of the program's own error
+		return mistake{}
+	}
+	return m
+}
+
+// suggest adds to the refusal of a name the one that is like it, if there is one. rejected is the
+// failure of an update, and nil otherwise.
+func suggest(err error, name string, rejected *failure.Failure) error {
+	known := mistakeOf(rejected).Known
+	if p := (*client.Problem)(nil); errors.As(err, &p) {
+		known = p.Known
+	}
+	if like := near.Name(name, known); like != "" && like != name {
+		return fmt.Errorf("%w: did you mean %q?", err, like)
+	}
+	return err
 }
 
 // unhappy returns err. If the command prints JSON, it prints the outcome of which err is the
@@ -33,7 +67,7 @@ func unhappy(s *cli.Session, o cli.Output, of outcome, err error) error {
 	_, foreign := problem.NotWeft(err)
 	switch {
 	case errors.As(err, &rejected):
-		of.Stage, of.Failure = "rejected", rejected.Failure
+		of.Stage, of.Failure, of.mistake = "rejected", rejected.Failure, mistakeOf(rejected.Failure)
 		value = of
 	case errors.As(err, &refused) && !foreign:
 		value = refused

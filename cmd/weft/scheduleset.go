@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 // scheduleFlags are all that a schedule has.
 type scheduleFlags struct {
 	ID             string        `arg:"" help:"Id of the schedule."`
-	Type           string        `arg:"" help:"Type of the workflow that it starts."`
+	Type           string        `arg:"" lookup:"types" help:"Type of the workflow that it starts."`
 	Cron           []string      `sep:"none" placeholder:"EXPRESSION" help:"Moments, as \"30 9 * * 1-5\" or @hourly. It can be given several times."`
 	Every          []string      `sep:"none" placeholder:"INTERVAL" help:"A moment in each interval since 1970, as 90m, or 24h+6h with an offset."`
 	TimeZone       string        `placeholder:"NAME" help:"Time zone of the expressions, as Europe/Berlin; UTC without it."`
@@ -88,6 +89,10 @@ func (c scheduleFlags) set(ctx context.Context, s *cli.Session, what, text strin
 		return err
 	}
 	return c.Call(ctx, s, what+" of schedule "+c.ID, func(ctx context.Context, api *client.Client) error {
+		input, err := fill(ctx, api, c.Input, json.RawMessage(input), shapeOfStart(c.Type))
+		if err != nil {
+			return err
+		}
 		if err := f(ctx, api, input, o); err != nil {
 			return ofSchedule(&c.Remote, c.ID, err)
 		}

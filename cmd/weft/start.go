@@ -14,7 +14,7 @@ import (
 
 // startCommand starts a run.
 type startCommand struct {
-	Type      string `arg:"" help:"Type of the workflow."`
+	Type      string `arg:"" lookup:"types" help:"Type of the workflow."`
 	ID        string `name:"id" placeholder:"WORKFLOW-ID" help:"Id of the workflow; without it, the deployment chooses one."`
 	Wait      bool   `help:"Wait until the run has closed, and print its result. --timeout is for ever then, unless it is given."`
 	RequestID string `placeholder:"ID" help:"Identifies the start when it is sent again; without it, each is another."`
@@ -163,9 +163,13 @@ func (c startCommand) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return c.Call(ctx, s, "the start of "+c.Type, func(ctx context.Context, api *client.Client) error {
-		id, runID, err := api.Start(ctx, c.ID, c.Type, history.Payload(input), o)
+		input, err := fill(ctx, api, c.Input, input, shapeOfStart(c.Type))
 		if err != nil {
-			return unhappy(s, c.Output, outcome{}, err)
+			return err
+		}
+		id, runID, err := api.Start(ctx, c.ID, c.Type, input, o)
+		if err != nil {
+			return suggest(unhappy(s, c.Output, outcome{}, err), c.Type, nil)
 		}
 		if c.Wait {
 			return printResult(ctx, s, api, c.Output, id, string(runID))

@@ -12,7 +12,7 @@ import (
 // topicsCommand lists the topics of a run, or prints the items of one.
 type topicsCommand struct {
 	oneRun     `embed:""`
-	Topic      string `arg:"" optional:"" help:"The topic whose items are printed; without it, the topics are listed."`
+	Topic      string `arg:"" optional:"" lookup:"topics" help:"The topic whose items are printed; without it, the topics are listed."`
 	From       int64  `default:"-1" placeholder:"OFFSET" help:"The first item to print; without it, the oldest that can be read."`
 	Follow     bool   `short:"f" help:"Print the items as they come, until no run goes on with the topic."`
 	cli.Remote `embed:""`

@@ -14,7 +14,7 @@ import (
 
 // typesCommand lists the types of workflows and activities, or prints the contract of one.
 type typesCommand struct {
-	Type       string `arg:"" optional:"" help:"A workflow type or an activity type: print what it takes and returns."`
+	Type       string `arg:"" optional:"" lookup:"types" help:"A workflow type or an activity type: print what it takes and returns."`
 	Build      string `placeholder:"ID" help:"The types of this build. A run that is pinned to a build keeps to that build's."`
 	cli.Remote `embed:""`
 	cli.Output `embed:""`
@@ -98,7 +98,7 @@ func (t oneType) names() string {
 func (c typesCommand) one(ctx context.Context, s *cli.Session, api *client.Client) error {
 	d, err := api.TypeContract(ctx, c.Type, client.ContractOptions{Build: c.Build})
 	if err != nil {
-		return err
+		return suggest(err, c.Type, nil)
 	}
 	return c.Output.One(s, c.Type, d, func() error {
 		p := &contractPage{session: s}

@@ -10,21 +10,20 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // updateCommand sends updates, and waits for them.
 type updateCommand struct {
-	Send updateSend `cmd:"" default:"withargs" help:"Send an update, and print its result: weft update cart-42 addItem -d '{\"sku\":\"tea\",\"quantity\":2}'."`
+	Send updateSend `cmd:"" default:"withargs" help:"Send an update, and print its result: weft update cart-42 addItem -f sku=tea -f quantity=2."`
 	Wait updateWait `cmd:"" help:"Wait for the result of an update that was accepted."`
 	Fail updateFail `cmd:"" help:"Fail an accepted update, and stop its handler; the run continues: weft update fail cart-42 add-7."`
 }
 
 type updateSend struct {
 	WorkflowID string `arg:"" name:"workflow-id" help:"Id of the workflow. One that is called wait or fail needs the word send before it."`
-	Name       string `arg:"" help:"Name of the update."`
+	Name       string `arg:"" lookup:"updates" help:"Name of the update."`
 	RunID      string `name:"run" placeholder:"RUN-ID" help:"Id of the run; without it, the latest."`
 	ID         string `name:"id" placeholder:"UPDATE-ID" help:"Identifies the update when it is sent again; without it, each is another."`
 	NoWait     bool   `help:"Do not wait for the result: print the update's id when it is accepted."`
@@ -64,11 +63,15 @@ func (c updateSend) Run(ctx context.Context, s *cli.Session) error {
 		c.ID = uuid.NewString()
 	}
 	return c.Call(ctx, s, "the update "+c.Name, func(ctx context.Context, api *client.Client) error {
+		input, err := fill(ctx, api, c.Input, input, target{c.WorkflowID, c.RunID, c.Start}.shape(kindUpdate, c.Name))
+		if err != nil {
+			return err
+		}
 		sent := sentUpdate{c.Remote, c.Output, oneUpdate{c.ID, c.WorkflowID, c.RunID}, c.Name}
 		o := client.UpdateOptions{ID: c.ID, RunID: c.RunID, Start: start}
 		sent.explain(ctx, api)
 		if c.NoWait {
-			u, err := api.Update(ctx, c.WorkflowID, c.Name, history.Payload(input), o)
+			u, err := api.Update(ctx, c.WorkflowID, c.Name, input, o)
 			if err != nil {
 				return sent.failed(ctx, s, err)
 			}
@@ -76,7 +79,7 @@ func (c updateSend) Run(ctx context.Context, s *cli.Session) error {
 				return cli.Line(s, "Accepted. %s waits for its result.", cli.Clean(c.Command("update wait", u.WorkflowID, u.ID)))
 			})
 		}
-		result, err := api.Call(ctx, c.WorkflowID, c.Name, history.Payload(input), o)
+		result, err := api.Call(ctx, c.WorkflowID, c.Name, input, o)
 		if err != nil {
 			return sent.failed(ctx, s, err)
 		}
@@ -134,7 +137,7 @@ func (u sentUpdate) failed(ctx context.Context, s *cli.Session, err error) error
 	err = unhappy(s, u.output, outcome{WorkflowID: u.WorkflowID, RunID: u.RunID, UpdateID: u.UpdateID, Stage: "completed"}, err)
 	switch {
 	case errors.As(err, &rejected) && rejected.Failure != nil:
-		return cli.Errorf(cli.Refused, "%s: %w", typed("update rejected", err), rejected.Failure.Err())
+		return suggest(cli.Errorf(cli.Refused, "%s: %w", typed("update rejected", err), rejected.Failure.Err()), u.what, rejected.Failure)
 	case errors.As(err, &failed) && failed.Type == operatorFailed:
 		return cli.Errorf(cli.Failed, "update %s was failed by an operator: %w", cli.Clean(u.what), err)
 	case failed != nil && failed.Type != "" && cli.CodeOf(err) == cli.Failed:

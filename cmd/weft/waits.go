@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
@@ -102,6 +103,9 @@ func waitsForText(c client.Coroutine) string {
 // waitText says what code waits for.
 func waitText(w client.WaitsFor) string {
 	words := []string{w.Kind}
+	if w.Kind == string(engine.WaitSignal) && w.Name == "" {
+		words[0] = "signals of all names"
+	}
 	add := func(text string) {
 		if text != "" {
 			words = append(words, text)

@@ -29,7 +29,7 @@ func TestPageWaits(t *testing.T) {
 				{Kind: "child", EventID: 15, WorkflowID: "ship-7", Type: "ship"},
 				{Kind: "updateHandlers", Updates: []client.UpdateInFlight{{UpdateID: "u1", Name: "add"}}},
 			}},
-			{Name: "update add", UpdateID: "u1", Count: 2, WaitsFor: []client.WaitsFor{{Kind: "condition"}}},
+			{Name: "update add", UpdateID: "u1", Count: 2, WaitsFor: []client.WaitsFor{{Kind: "condition"}, {Kind: "signal"}}},
 		},
 	}
 	const want = `replay  stopped after event 9: the card was declined
@@ -37,7 +37,7 @@ func TestPageWaits(t *testing.T) {
 Where the code waits
 COROUTINE                AT                 IN               FOR
 main                     order/order.go:41  workflow.Select  signal paid 2 unread | timer (event 12) due 2026-11-21T08:00:00Z | activity charge (event 9) attempt 4 after: the card was declined next 2026-11-21T08:00:00Z held: no queue | child ship ship-7 (event 15) | updateHandlers add u1 | 2 others
-update add u1 (2 times)                                      condition
+update add u1 (2 times)                                      condition | signals of all names
 and 3 others
 `
 	if got := printed(t, func(p *cli.Page) { pageWaits(p, waits, "") }); got != want {

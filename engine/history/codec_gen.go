@@ -9,6 +9,9 @@ import (
 
 func writeAttributes(w *wire.Writer, attributes Attributes) {
 	switch a := attributes.(type) {
+	case *ActivityItemsPublished:
+		w.Uint(uint64(TypeActivityItemsPublished))
+		writeActivityItemsPublished(w, a)
 	case *ActivityTaskCancelRequested:
 		w.Uint(uint64(TypeActivityTaskCancelRequested))
 		writeActivityTaskCancelRequested(w, a)
@@ -148,6 +151,10 @@ func writeAttributes(w *wire.Writer, attributes Attributes) {
 
 func readAttributes(r *wire.Reader, t Type) Attributes {
 	switch t {
+	case TypeActivityItemsPublished:
+		a := new(ActivityItemsPublished)
+		readActivityItemsPublished(r, a)
+		return a
 	case TypeActivityTaskCancelRequested:
 		a := new(ActivityTaskCancelRequested)
 		readActivityTaskCancelRequested(r, a)
@@ -327,6 +334,66 @@ func readAttributes(r *wire.Reader, t Type) Attributes {
 	}
 	r.Fail()
 	return nil
+}
+
+func writeActivityItemsPublished(w *wire.Writer, a *ActivityItemsPublished) {
+	if a == nil {
+		w.Null()
+		return
+	}
+	at, n := w.Open(), 8
+	w.Uint(1)
+	w.Text(a.Topic)
+	if a.Offset == 0 {
+		n--
+	} else {
+		w.Uint(2)
+		w.Int64(a.Offset)
+	}
+	w.Uint(3)
+	w.Int(a.Count)
+	if len(a.Items) == 0 {
+		n--
+	} else {
+		w.Uint(4)
+		w.Bytes(a.Items)
+	}
+	w.Uint(5)
+	w.Int64(a.ScheduledEventID)
+	w.Uint(6)
+	w.Int(a.Attempt)
+	w.Uint(7)
+	w.Text(a.Execution)
+	w.Uint(8)
+	w.Int(a.Batch)
+	w.Close(at, n)
+}
+
+func readActivityItemsPublished(r *wire.Reader, a *ActivityItemsPublished) {
+	var seen uint64
+	for n := r.Map(); n > 0; n-- {
+		switch r.Key(&seen) {
+		case 1:
+			a.Topic = r.Text()
+		case 2:
+			a.Offset = r.Int64()
+		case 3:
+			a.Count = r.Int()
+		case 4:
+			a.Items = r.Bytes()
+		case 5:
+			a.ScheduledEventID = r.Int64()
+		case 6:
+			a.Attempt = r.Int()
+		case 7:
+			a.Execution = r.Text()
+		case 8:
+			a.Batch = r.Int()
+		default:
+			r.Fail()
+		}
+	}
+	r.Leave()
 }
 
 func writeActivityTaskCancelRequested(w *wire.Writer, a *ActivityTaskCancelRequested) {

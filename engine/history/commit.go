@@ -225,7 +225,12 @@ func (c *Commit) FromReset() bool {
 // Deferred reports whether the commit keeps the input events of a task, and leaves the task itself
 // to a message.
 func (c *Commit) Deferred() bool {
-	return c.Pending == PendingTask && c.Task == nil && len(c.InputEvents) > 0 && len(c.Copied) == 0
+	return c.Pending == PendingTask && c.Task == nil && len(c.InputEvents) > 0 && len(c.Copied) == 0 && !c.Publishes()
+}
+
+// Publishes reports whether the commit only has items that an activity has published.
+func (c *Commit) Publishes() bool {
+	return c.Task == nil && len(c.InputEvents) == 1 && len(c.Copied) == 0 && c.InputEvents[0].Type() == TypeActivityItemsPublished
 }
 
 // Opens returns the commit's event that opens a run, or nil.

@@ -35,6 +35,7 @@ const (
 
 	TypeWorkflowExecutionPaused   Type = 20
 	TypeWorkflowExecutionUnpaused Type = 21
+	TypeActivityItemsPublished    Type = 22
 
 	TypeActivityTaskScheduled       Type = 24
 	TypeActivityTaskCompleted       Type = 25
@@ -125,6 +126,7 @@ var kinds = table(
 	arrival[WorkflowExecutionOptionsUpdated](),
 	arrival[WorkflowExecutionPaused](),
 	arrival[WorkflowExecutionUnpaused](),
+	arrival[ActivityItemsPublished](),
 	arrival(ends(func(a *WorkflowExecutionTerminated) End { return End{Terminated, nil, terminated(a), a.NewRunID} })),
 	arrival(ends(func(a *WorkflowExecutionTimedOut) End { return End{TimedOut, nil, timedOut(a), a.NewRunID} }),
 		continues(func(a *WorkflowExecutionTimedOut) *RunID { return &a.NewRunID })),

@@ -37,16 +37,40 @@ type Heartbeater interface {
 	Token(ctx context.Context) (string, error)
 }
 
+// Publisher publishes items of an attempt on topics of its workflow.
+type Publisher interface {
+	// Publish commits items as one batch, after those that were collected before.
+	Publish(ctx context.Context, topic string, items [][]byte) error
+	// Collect adds an item to the next batch, which is committed within a second.
+	Collect(ctx context.Context, topic string, item []byte) error
+	// Flush commits what was collected.
+	Flush(ctx context.Context) error
+}
+
 type carried struct {
 	info        Info
 	heartbeater Heartbeater
+	publisher   Publisher
 }
 
 type key struct{}
 
 // With returns a context that carries the info and the heartbeater.
 func With(ctx context.Context, info Info, heartbeater Heartbeater) context.Context {
-	return context.WithValue(ctx, key{}, carried{info, heartbeater})
+	return context.WithValue(ctx, key{}, carried{info: info, heartbeater: heartbeater})
+}
+
+// WithPublisher returns a context of With that also carries a publisher.
+func WithPublisher(ctx context.Context, p Publisher) context.Context {
+	c, _ := ctx.Value(key{}).(carried)
+	c.publisher = p
+	return context.WithValue(ctx, key{}, c)
+}
+
+// PublisherOf returns the publisher that WithPublisher put into the context, or nil.
+func PublisherOf(ctx context.Context) Publisher {
+	c, _ := ctx.Value(key{}).(carried)
+	return c.publisher
 }
 
 // From returns the info that With put into the context, or the zero value.

@@ -61,8 +61,12 @@ func (v values) unless(variable string) string {
 }
 
 // CompleteCommand is the name of the command that prints values for the scripts. Its arguments are
-// what is looked up, and the command line up to the cursor.
-const CompleteCommand = "complete"
+// what is looked up, and the command line up to the cursor. With WithHelp, a tab and its help
+// follow each value that has help.
+const (
+	CompleteCommand = "complete"
+	WithHelp        = "--with-help"
+)
 
 // text returns the values as words of a script. ask is how the script asks for what is looked up.
 func (v values) text(ask func(what string) string) string {
@@ -79,25 +83,28 @@ func askBash(what string) string {
 	return `$("${COMP_WORDS[0]/#\~/$HOME}" ` + CompleteCommand + " " + what + ` "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)`
 }
 
-func askZsh(what string) string {
-	return `${(f)"$("${words[1]/#\~/$HOME}" ` + CompleteCommand + " " + what + ` "${words[1,CURRENT]}" 2>/dev/null)"}`
-}
+// askZsh needs the values in the array found: see zshScript.
+func askZsh(string) string { return `"${found[@]}"` }
 
 func askFish(name string) func(what string) string {
 	return func(what string) string {
-		return "(" + name + " " + CompleteCommand + " " + what + " (commandline -cp | string collect) 2>/dev/null)"
+		return "(" + name + " " + CompleteCommand + " " + WithHelp + " " + what + " (commandline -cp | string collect) 2>/dev/null)"
 	}
 }
 
 // places returns the point of a command, and those of the commands below it.
 func places(n *kong.Node, at string) []place {
 	p := place{at: at}
-	for _, group := range n.AllFlags(true) {
+	takes := n
+	if n.DefaultCmd != nil { // its name may be left out
+		takes = n.DefaultCmd
+	}
+	for _, group := range takes.AllFlags(true) {
 		for _, f := range group {
 			p.flags = append(p.flags, flagsOf(f)...)
 		}
 	}
-	for _, argument := range n.Positional {
+	for _, argument := range takes.Positional {
 		found := valuesOf(argument)
 		p.values.fixed, p.values.lookup = append(p.values.fixed, found.fixed...), cmp.Or(found.lookup, p.values.lookup)
 	}
@@ -211,23 +218,37 @@ func valuedFlags(all []place) (by []valued, any []string) {
 	return by, any
 }
 
+// goesOn keeps bash from adding a space behind a value that is typed further: "sku=".
+func goesOn(v values) string {
+	if v.lookup == "" {
+		return ""
+	}
+	return `[[ $COMPREPLY == *[=.] ]] && compopt -o nospace 2>/dev/null; `
+}
+
 func bashScript(name string, all []place) string {
 	var out strings.Builder
 	by, any := valuedFlags(all)
 	fmt.Fprintf(&out, `# Completion of %[1]s for bash: source <(%[1]s completion bash)
 _%[1]s() {
+    COMPREPLY=()
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} at= commands= flags= i
-    if [[ $cur == "=" ]]; then cur=; elif [[ $prev == "=" ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
+    if [[ $cur == "=" || $cur == ":=" ]]; then
+        cur=
+        if [[ $prev != -* ]]; then return; fi # the value of NAME=VALUE
+    elif [[ $prev == "=" || $prev == ":=" ]]; then
+        prev=${COMP_WORDS[COMP_CWORD-2]}
+        if [[ $prev != -* ]]; then return; fi
+    fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case "$at ${COMP_WORDS[i]}" in
             %[2]s) at="$at ${COMP_WORDS[i]}" ;;
         esac
     done
-    COMPREPLY=()
     case "$at $prev" in
 `, name, quoted(commandsAt(all)))
 	for _, v := range by {
-		fmt.Fprintf(&out, "        %s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); return ;;\n", quoted(v.before), v.text(askBash))
+		fmt.Fprintf(&out, "        %s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); %sreturn ;;\n", quoted(v.before), v.text(askBash), goesOn(v.values))
 	}
 	fmt.Fprintf(&out, "        %s) return ;; # a file name\n    esac\n    case \"$at\" in\n", quoted(any))
 	for _, p := range all {
@@ -257,22 +278,39 @@ func zshScript(name string, all []place) string {
 	by, any := valuedFlags(all)
 	fmt.Fprintf(&out, `#compdef %[1]s
 # Completion of %[1]s for zsh: source <(%[1]s completion zsh), or write it to a file _%[1]s of a folder in fpath.
+_%[1]s_ask() {
+    local line tab=$'\t'
+    found=() unfinished=()
+    for line in ${(f)"$("${words[1]/#\~/$HOME}" %[3]s %[4]s $1 "${words[1,CURRENT]}" 2>/dev/null)"}; do
+        word=${${line%%%%$tab*}//:/\\:}
+        if [[ $line == *$tab* ]]; then word+=":${line#*$tab}"; fi
+        if [[ ${line%%%%$tab*} == *[=.] ]]; then unfinished+=("$word"); else found+=("$word"); fi
+    done
+}
 _%[1]s() {
     local at= word prev=${words[CURRENT-1]}
-    local -a commands flags
+    local -a commands flags found unfinished
     for word in ${words[2,CURRENT-1]}; do
         case "$at $word" in
             %[2]s) at="$at $word" ;;
         esac
     done
     case "$at $prev" in
-`, name, quoted(commandsAt(all)))
+`, name, quoted(commandsAt(all)), CompleteCommand, WithHelp)
 	for _, v := range by {
-		fmt.Fprintf(&out, "        %s) compadd -- %s; return ;;\n", quoted(v.before), v.text(askZsh))
+		if v.lookup == "" {
+			fmt.Fprintf(&out, "        %s) compadd -- %s; return ;;\n", quoted(v.before), v.text(askZsh))
+			continue
+		}
+		fmt.Fprintf(&out, "        %s) _%s_ask %s; _describe value found; _describe value unfinished -S ''; return ;;\n", quoted(v.before), name, v.lookup)
 	}
 	fmt.Fprintf(&out, "        %s) _files; return ;;\n    esac\n    case \"$at\" in\n", quoted(any))
 	for _, p := range all {
-		fmt.Fprintf(&out, "        \"%s\")\n            %scommands=(", p.at, p.values.unless("$PREFIX"))
+		fmt.Fprintf(&out, "        \"%s\")\n            ", p.at)
+		if p.values.lookup != "" {
+			fmt.Fprintf(&out, "%s_%s_ask %s\n            ", p.values.unless("$PREFIX"), name, p.values.lookup)
+		}
+		out.WriteString("commands=(")
 		for _, c := range p.commands {
 			out.WriteString(" " + described(c.name, c.help))
 		}

@@ -30,6 +30,13 @@ type shop struct {
 			To  string `lookup:"towns" help:"Where it goes."`
 		} `cmd:"" help:"Send it."`
 	} `cmd:"" help:"Boxes."`
+	Pay struct {
+		Cash struct {
+			Coin string `arg:"" lookup:"coins"`
+			Note string `short:"n" lookup:"notes" help:"A note."`
+		} `cmd:"" default:"withargs" help:"Pay cash."`
+		Never struct{} `cmd:"" help:"Do not pay."`
+	} `cmd:"" help:"Pay."`
 	Old struct{} `cmd:"" hidden:""`
 }
 
@@ -88,7 +95,7 @@ func TestCompletionInBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"shop ":                    "list box",
+		"shop ":                    "list box pay",
 		"shop l":                   "list",
 		"shop -":                   "--help -h",
 		"shop box ":                "open close send",
@@ -98,6 +105,14 @@ func TestCompletionInBash(t *testing.T) {
 		"shop box send x":          "",
 		"shop box send -":          "--help -h --by --to",
 		"shop box send --to ":      "towns=shop:box:send:--to:",
+		"shop pay ":                "cash never coins=shop:pay:",
+		"shop pay c":               "cash coins=shop:pay:c",
+		"shop pay -":               "--help -h --note -n",
+		"shop pay -n ":             "notes=shop:pay:-n:",
+		"shop pay cash -n no":      "notes=shop:pay:cash:-n:no",
+		"shop pay -n a = n":        "", // as bash splits a=n
+		"shop pay -n a := n":       "",
+		"shop pay -n a =":          "",
 		"shop box open ":           "gently fast",
 		"shop box open f":          "fast",
 		"shop box close ":          "",
@@ -122,6 +137,63 @@ func TestCompletionInBash(t *testing.T) {
 		slices.Sort(expected)
 		if err != nil || !slices.Equal(got, expected) {
 			t.Errorf("%s: %q, %v; want %q", line, out, err, want)
+		}
+	}
+}
+
+// answering is a program named shop that prints values with their help, and writes what it is asked
+// to a file.
+func answering(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	const text = `#!/bin/sh
+echo "$@" > "$(dirname "$0")/asked"
+printf 'penny\tA coin: small\neuro\n'
+case "$3" in notes) printf 'sku=\tIts code\nlines:=\titem list\n' ;; esac
+`
+	if err := os.WriteFile(filepath.Join(dir, "shop"), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// zsh and fish show the values with their help, and zsh adds no space behind what is typed further.
+func TestCompletionWithHelp(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ shell, line, want, asked string }{
+		{"fish", "shop pay ", "cash\tPay cash\neuro\nnever\tDo not pay\npenny\tA coin: small\n", "complete --with-help coins shop pay "},
+		{"fish", "shop pay cash --note ", "euro\tA note\nlines:=\titem list\npenny\tA coin: small\nsku=\tIts code\n", "complete --with-help notes shop pay cash --note "},
+		{"zsh", "shop pay ", "commands: cash:Pay cash|never:Do not pay|penny:A coin: small|euro\n", "complete --with-help coins shop pay "},
+		{"zsh", "shop pay cash -n ", "found: penny:A coin: small|euro\nunfinished: sku=:Its code|lines\\:=:item list -S \n", "complete --with-help notes shop pay cash -n "},
+	} {
+		if _, err := exec.LookPath(c.shell); err != nil {
+			t.Logf("%s is not on this machine", c.shell)
+			continue
+		}
+		script, err := Completion(shopModel(t), c.shell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := answering(t)
+		if err := os.WriteFile(filepath.Join(dir, "completion"), []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		program := "source ./completion; complete -C '" + c.line + "'"
+		options := []string{"--no-config", "-c"}
+		if c.shell == "zsh" {
+			// zsh has no _describe without a terminal: this one prints its array.
+			program = `compdef() { }; _describe() { echo "$2: ${(j:|:)${(P)2}}" "${@:3}" }; source ./completion; words=('` + strings.ReplaceAll(c.line, " ", "' '") + `'); CURRENT=${#words}; PREFIX=; _shop`
+			options = []string{"-f", "-c"}
+		}
+		shell := exec.Command(c.shell, append(options, program)...)
+		shell.Dir, shell.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir)
+		out, err := shell.CombinedOutput()
+		if err != nil || string(out) != c.want {
+			t.Errorf("%s: %s: %v\n%s\nwant:\n%s", c.shell, c.line, err, out, c.want)
+		}
+		asked, err := os.ReadFile(filepath.Join(dir, "asked"))
+		if err != nil || strings.TrimSuffix(string(asked), "\n") != c.asked {
+			t.Errorf("%s: %s: asked %q, %v; want %q", c.shell, c.line, asked, err, c.asked)
 		}
 	}
 }

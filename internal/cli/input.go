@@ -10,16 +10,21 @@ import (
 	"strings"
 )
 
-// Input is the flag of a command that sends an input.
+// Input are the flags of a command that sends an input.
 type Input struct {
-	Input *string `short:"d" placeholder:"JSON|@FILE|-" help:"The input: JSON, @file for the content of a file, or - for standard input. Without it there is none."`
+	Input  *string  `short:"d" xor:"input" placeholder:"JSON|@FILE|-" help:"The input: JSON, @file for the content of a file, or - for standard input. Without it and -f there is none."`
+	Fields []string `name:"field" short:"f" xor:"input" sep:"none" placeholder:"NAME=VALUE" lookup:"fields" help:"A field of the input, in place of -d: sku=tea, or item.sku=tea for a field of a field. The contract says whether a value is a number, a truth value or a text. NAME:=JSON sets any value."`
 }
 
 // maxInput is the largest input that is read, in bytes. No deployment takes one as large.
 const maxInput = 64 << 20
 
-// Read returns the input, or nil if there is none. It is valid JSON.
+// Read returns the input, or nil if there is none. It is valid JSON. Of fields it returns what
+// Typed returns without a contract.
 func (i Input) Read(s *Session) (json.RawMessage, error) {
+	if len(i.Fields) > 0 {
+		return i.Typed(nil)
+	}
 	text, from, err := i.read(s)
 	if err != nil || from == "" {
 		return nil, err

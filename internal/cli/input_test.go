@@ -17,7 +17,7 @@ func TestInput(t *testing.T) {
 	for input, want := range map[string]string{`{"a":1}`: `{"a":1}`, " 7 ": "7", "null": "null", "@" + file: "[1,\n 2]", "-": `"from stdin"`, "@-": `"from stdin"`} {
 		s, _ := testSession(t, nil)
 		s.In = strings.NewReader(`"from stdin"`)
-		if got, err := (Input{&input}).Read(s); err != nil || string(got) != want {
+		if got, err := (Input{Input: &input}).Read(s); err != nil || string(got) != want {
 			t.Errorf("%q is %q, %v; want %q", input, got, err, want)
 		}
 	}
@@ -43,16 +43,16 @@ func TestNoInput(t *testing.T) {
 		"hello": `a text needs double quotes, as -d '"text"'`, `{"a":`: "unexpected end", "@" + file: "(line 2, column 8)", "@" + file + ".gone": "no such file", "-": "standard input is empty", "": "the input is empty: leave -d out to send none", " ": "the input is empty",
 	} {
 		s, _ := testSession(t, nil)
-		_, err := Input{&input}.Read(s)
+		_, err := Input{Input: &input}.Read(s)
 		fails(t, input, err, Usage, want)
 	}
 	s, _ := testSession(t, nil)
 	s.In = endless{}
 	stdin := "-"
-	_, err := Input{&stdin}.Read(s)
+	_, err := Input{Input: &stdin}.Read(s)
 	fails(t, "too large", err, Usage, "more than 64 MiB")
 	s.In = failing{}
-	_, err = Input{&stdin}.Read(s)
+	_, err = Input{Input: &stdin}.Read(s)
 	fails(t, "standard input fails", err, Usage, "it broke off")
 	if errors.Is(err, os.ErrNotExist) {
 		t.Error(err)

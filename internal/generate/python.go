@@ -82,7 +82,8 @@ func errorNames(of []*errorDecl) (names []string) {
 
 // pyTypesOf writes the types of a model in Python.
 type pyTypesOf struct {
-	m       *model
+	m *model
+	// written are the types that Python can evaluate from here on.
 	written map[*typeDecl]bool
 }
 
@@ -268,9 +269,10 @@ func (p *pyTypesOf) declare(d *typeDecl) string {
 	} else {
 		value := pyType(d.Type)
 		if d.Type.any(func(t *typ) bool { return t.kind == kindNamed && !p.written[t.decl] }) {
-			value = pyString(value) // it consists of itself
+			value = pyString(value) // it consists of itself, or of one that does
+		} else {
+			p.written[d] = true
 		}
-		p.written[d] = true
 		return "\n" + pyComment(0, d.Doc) + d.Name + ": TypeAlias = " + value + "\n"
 	}
 	if p.quoted(d.Type) {

@@ -125,6 +125,9 @@ func tsType(t *typ) string {
 	case kindTuple:
 		return "[" + strings.Join(each(t.of, tsType), ", ") + "]"
 	case kindMap:
+		if t.contains(kindNamed) { // a type may consist of such a map of itself, but not of a Record
+			return "{ [name: string]: " + tsType(t.of[0]) + " }"
+		}
 		return "Record<string, " + tsType(t.of[0]) + ">"
 	case kindUnion:
 		return strings.Join(each(t.of, tsType), " | ")

@@ -13,6 +13,19 @@ type TopicItem struct {
 	// At is when it was published.
 	At    time.Time       `json:"at"`
 	Value history.Payload `json:"value"`
+	// Activity is the attempt that has published the item; nil if the workflow's code has.
+	Activity *TopicActivity `json:"activity,omitempty"`
+}
+
+// TopicActivity is an attempt at an activity that has published items.
+type TopicActivity struct {
+	// ScheduledEventID is the event that scheduled the activity, and Attempt the number of the
+	// attempt.
+	ScheduledEventID int64 `json:"scheduledEventId"`
+	Attempt          int   `json:"attempt"`
+	// Execution identifies the execution of the attempt. If another one follows with items of the
+	// same activity, it has started over: a reader drops the items of the one before.
+	Execution string `json:"execution"`
 }
 
 // TopicResponse has items of a topic, in order.

@@ -94,8 +94,8 @@ type WaitsFor struct {
 	Kind string `json:"kind"`
 	// EventID is the event that scheduled, started or initiated it; absent if there is none.
 	EventID int64 `json:"eventId,omitempty"`
-	// Name is that of a signal. Unread is how many of them have arrived that the code has not
-	// received, because it is stuck.
+	// Name is that of a signal; empty if the code waits for signals of all names. Unread is how
+	// many of them have arrived that the code has not received, because it is stuck.
 	Name   string `json:"name,omitempty"`
 	Unread int    `json:"unread,omitempty"`
 	// FireAt is when a timer is due, or the next attempt at a local activity.

@@ -57,7 +57,8 @@ type Harness struct {
 	// Suggest is the length of the history from which the code gets the hint to continue as new;
 	// zero means never.
 	Suggest int64
-	// Plain leaves the stacks of failed tasks out of the log, because they differ from run to run.
+	// Plain leaves the stacks of failed tasks out of the log, because they differ from run to
+	// run.
 	Plain bool
 	// Local returns the outcome of a local activity. If it is nil, each local activity succeeds
 	// with its input as its result.
@@ -66,8 +67,8 @@ type Harness struct {
 	Bodies [][]byte
 }
 
-// Open returns a harness whose run has not started. When the test ends, the harness replays the run
-// from the log. Without options the code may handle all names.
+// Open returns a harness whose run has not started. When the test ends, the harness replays the
+// run from the log. Without options the code may handle all names.
 func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error), sets ...workflow.BindOptions) *Harness {
 	t.Helper()
 	types := &engine.Registry{}
@@ -230,6 +231,27 @@ func (s *Harness) Fail(event int64, err error) *engine.Transition {
 	return s.Bring(&history.ActivityTaskFailed{ScheduledEventID: event, Failure: failure.FromError(err), Attempt: 1})
 }
 
+// Batch adds a batch of items of an attempt at an activity. Like a store, it encodes and decodes
+// the commit.
+func (s *Harness) Batch(a *history.ActivityItemsPublished) {
+	s.t.Helper()
+	c := s.Run.Batch(s.Writer(), a)
+	body, err := history.Encode(c)
+	if err == nil {
+		var stored *history.Commit
+		if stored, err = history.Decode(c.Slot, body); err == nil {
+			s.Bodies = append(s.Bodies, body)
+			err = s.Run.Append(stored, len(body))
+		}
+	}
+	if err != nil {
+		s.t.Fatalf("%v", err)
+	}
+	if s.Cold {
+		s.drop()
+	}
+}
+
 // Activities returns the pending activities by the ids of their events, the oldest first.
 func (s *Harness) Activities() []int64 { return slices.Sorted(maps.Keys(s.Run.State.Activities)) }
 
@@ -287,8 +309,8 @@ func (s *Harness) Query(name string, in any) (history.Payload, error) {
 	return answer, err
 }
 
-// Outcome returns the error with which the run ended, and decodes its result into out. It fails the
-// test if the run is open.
+// Outcome returns the error with which the run ended, and decodes its result into out. It fails
+// the test if the run is open.
 func (s *Harness) Outcome(out any) error {
 	s.t.Helper()
 	if !s.Run.State.Status.Closed() {
@@ -315,8 +337,8 @@ func (s *Harness) Text() string {
 	return text
 }
 
-// Replay rebuilds the code from the first n commits and runs the next task again. That has to give
-// the same events, byte for byte.
+// Replay rebuilds the code from the first n commits and runs the next task again. That has to
+// give the same events, byte for byte.
 func (s *Harness) Replay(n int) {
 	s.t.Helper()
 	if err := replay.Again(s.code, WorkflowID, s.Run.Log[:n+1]); err != nil {

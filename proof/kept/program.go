@@ -26,6 +26,7 @@ var (
 	telling    = workflow.NewWorkflow[string, []string]("telling")
 	ending     = workflow.NewWorkflow[workflow.None, []string]("ending")
 	publishing = workflow.NewWorkflow[int, int64]("publishing")
+	announcing = workflow.NewWorkflow[workflow.None, string]("announcing")
 
 	add  = workflow.NewUpdate[int, int]("add")
 	end  = workflow.NewSignal[int]("end")
@@ -35,6 +36,16 @@ var (
 
 	greet = activity.New("greet", func(_ context.Context, name string) (string, error) { return "hello " + name, nil })
 	once  = activity.Retry{MaxAttempts: 1}
+	// announce publishes a batch, fails once, and publishes its last batch with its result.
+	announce = activity.New("announce", func(ctx context.Context, _ activity.None) (string, error) {
+		if err := activity.Publish(ctx, news, "one", "two"); err != nil {
+			return "", err
+		}
+		if activity.InfoOf(ctx).Attempt == 1 {
+			return "", errors.New("it fails")
+		}
+		return "announced", activity.Publisher(ctx, news).Add("three")
+	})
 	fail  = activity.New("fail", func(context.Context, activity.None) (string, error) { return "", errors.New("it fails") }, activity.Options{Retry: once})
 	hang  = activity.New("hang", untilCanceled, activity.Options{Retry: once, StartToClose: 10 * time.Second})
 	await = activity.New("await", untilCanceled, activity.Options{Retry: once, StartToClose: time.Hour, Heartbeat: time.Minute, WaitCancellation: true})
@@ -170,6 +181,12 @@ func runEnding(ctx workflow.Context, _ workflow.None) (ends []string, err error)
 	return append(ends, greeting), nil
 }
 
+// runAnnouncing has an activity that publishes.
+func runAnnouncing(ctx workflow.Context, _ workflow.None) (string, error) {
+	news.Publish(ctx, "before")
+	return announce.Run(ctx, activity.None{})
+}
+
 // runPublishing publishes what it does. It hides its first item, and continues as new, when it is
 // told to go on.
 func runPublishing(ctx workflow.Context, laps int) (int64, error) {
@@ -225,6 +242,6 @@ func registrations(named workflow.BindOptions) []workflow.Registration {
 		workflow.Bind(continuing, runContinuing), workflow.Bind(counting, runCounting, named),
 		workflow.Bind(pinned, runCounting, workflow.BindOptions{Pinned: true}, named),
 		workflow.Bind(shown, runShown, named), workflow.Bind(parent, runParent), workflow.Bind(telling, runTelling), workflow.Bind(ending, runEnding),
-		workflow.Bind(publishing, runPublishing, named), workflow.Dynamic(runAnything, workflow.Names(end)), greet, fail, hang, await,
+		workflow.Bind(publishing, runPublishing, named), workflow.Bind(announcing, runAnnouncing, named), announce, workflow.Dynamic(runAnything, workflow.Names(end)), greet, fail, hang, await,
 	}
 }

@@ -46,6 +46,7 @@ var features = []struct {
 	{name: "named", typ: "counting", requests: []request{updated, ended}},
 	{name: "dynamic", typ: "anything", input: `{"n":1}`, requests: []request{updated, greeted, ended}},
 	{name: "topics", typ: "publishing", input: "0", requests: []request{updated, resetToLast, goOn, ended}},
+	{name: "announced", typ: "announcing"},
 }
 
 func canceled(ctx context.Context, env *weftest.Env, id string) error {

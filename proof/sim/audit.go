@@ -34,6 +34,7 @@ type audit struct {
 	starts    []ack
 	signals   []ack
 	resets    []resetAck
+	published []itemAck
 	runsOf    map[string]int // executions, by run and event
 	rows      map[place]store.Summary
 	schedules []string
@@ -95,9 +96,11 @@ func (a *audit) landed(items []store.Item) {
 		a.checkTime(run, c)
 		a.checkPaused(run, c)
 		a.interrupted(run, c)
+		before := *run.State
 		if err := run.Append(c, len(item.Body)); err != nil {
 			a.s.fail("%s: %v", item.Key, err)
 		}
+		a.checkItemBatch(item.Key, c, &before, run.State)
 		a.checkUnpaused(run, c)
 		a.checkPending(run)
 		a.batches.landed(run, c)
@@ -508,6 +511,7 @@ func (a *audit) checkAcks() {
 	for _, r := range a.resets {
 		a.checkReset(r)
 	}
+	a.checkItems()
 	for key, answers := range a.told {
 		workflow, update, _ := cut(key)
 		for _, answer := range answers {

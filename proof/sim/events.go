@@ -232,7 +232,11 @@ func (v *events) put(runs []*engine.Run, commits []*history.Commit) {
 			graced = graced || err == nil && v.s.now.Sub(m.Sent.Time()) >= time.Minute-v.s.clockGap()
 		}
 	}
-	v.happens(model.Event{Do: model.Put, Actor: v.who(), Commits: all, Graced: graced})
+	actor := v.who()
+	if commits[0].Publishes() {
+		actor = 0 // nothing follows from a batch of items, whatever message its attempt holds
+	}
+	v.happens(model.Event{Do: model.Put, Actor: actor, Commits: all, Graced: graced})
 }
 
 // commit returns the model's form of a commit.

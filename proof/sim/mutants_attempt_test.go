@@ -5,6 +5,14 @@ package sim
 // attemptMutants break attempts at activities and their messages.
 var attemptMutants = []mutant{
 	{
+		name: "a batch of items forgets what is pending", file: "engine/topic.go", within: 1000,
+		old: "	return r.draft(w, []history.Event{history.Of(a)})\n", new: "	c := r.draft(w, []history.Event{history.Of(a)})\n	c.Pending = history.PendingNone\n	return c\n",
+	},
+	{
+		name: "the batches of two executions interleave", file: "engine/topic.go", within: 1000,
+		old: "	return batch == 1 && attempt >= e.Attempt\n", new: "	return true\n",
+	},
+	{
 		name: "nothing ends an activity whose queue nobody serves", file: "internal/executor/deliveries/handle.go", within: 4000, more: true,
 		old: "	case engine.CloseActivity:\n", new: "	case engine.CloseActivity:\n		return nil\n	case engine.MessageKind(99):\n",
 	},
@@ -14,8 +22,8 @@ var attemptMutants = []mutant{
 	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/executor/activities/activity.go", within: 1000,
-		old: "	follows := &continuation{s: s, of: w}\n	if err := commitResult(within, s, w, e, follows); err != nil {\n",
-		new: "	follows := &continuation{s: s, of: w}\n	if err := s.Outbox.SendResult(within, resultMessage(w, e, 0)); true {\n		return nil, err\n	}\n	if err := commitResult(within, s, w, e, follows); err != nil {\n", more: true,
+		old: "	err := commitResult(within, s, w, e, items, follows)\n",
+		new: "	if err := s.Outbox.SendResult(within, resultMessage(w, e, 0)); true {\n		return nil, err\n	}\n	err := commitResult(within, s, w, e, items, follows)\n", more: true,
 	},
 	{
 		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go", hint: 27,

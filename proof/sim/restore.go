@@ -58,6 +58,7 @@ type backup struct {
 
 	entries                 int // the number of entries of the journal
 	starts, signals, resets int
+	published               int
 	told                    map[string][]*schema.UpdateResponse
 	rows                    map[place]store.Summary
 	tries                   attemptAudit
@@ -105,7 +106,7 @@ func (s *simulation) takeBackup() *backup {
 	b := &backup{
 		void:    map[store.Key]bool{},
 		taken:   s.now,
-		entries: len(a.journal), starts: len(a.starts), signals: len(a.signals), resets: len(a.resets),
+		entries: len(a.journal), starts: len(a.starts), signals: len(a.signals), resets: len(a.resets), published: len(a.published),
 		told: maps.Clone(a.told), rows: maps.Clone(a.rows), tries: a.attempts.clone(), sendings: cloneSets(a.sendings),
 		queues: map[string][]queuememory.Kept{},
 	}
@@ -241,6 +242,7 @@ func (a *audit) putBack(b *backup) {
 	journal := a.journal[:b.entries]
 	a.view = a.codec.Log(a.s.store)
 	a.runs, a.current, a.going, a.journal = map[string][]*engine.Run{}, current{}, map[*engine.Run]bool{}, nil
+	a.published = a.published[:b.published]
 	a.starts, a.signals, a.resets, a.told = a.starts[:b.starts], a.signals[:b.signals], a.resets[:b.resets], b.told
 	a.rows = b.rows
 	if a.s.restore.whole {

@@ -65,6 +65,7 @@ type simulation struct {
 	spinning    bool                 // there is a spinner
 	buckets     map[string]*bucket
 	hot         map[string]time.Time // workflows whose calls are throttled, each with the time until then; an empty name means the table
+	executions  int                  // how many executions have published batches of items
 	calm        bool                 // no faults any more: everything has to end
 	plain       bool                 // there are no batches
 

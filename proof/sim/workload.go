@@ -274,6 +274,9 @@ func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 	s.audit.executed(activity.InfoOf(ctx))
 	s.audit.began(activity.InfoOf(ctx))
 	s.events.begins(activity.InfoOf(ctx), oneIf(s.audit.programs[activity.InfoOf(ctx).WorkflowID].Once))
+	if err := s.publish(ctx, activity.InfoOf(ctx)); err != nil {
+		return "", err
+	}
 	if p, known := s.audit.programs[activity.InfoOf(ctx).WorkflowID]; known && s.running.queue != queue.ForTasks(p.queueOf(name)) {
 		s.fail("an attempt at %s of %s, whose task queue is %q, is made by who got a message of the queue %s", name, activity.InfoOf(ctx).WorkflowID, p.queueOf(name), s.running.queue)
 	}
@@ -311,8 +314,8 @@ func registry(s *simulation, build int) *engine.Registry {
 func (l *code) registry() *engine.Registry {
 	r, err := weftprogram.Registry(
 		//weftvet:ignore names build 1 is refused the query that is omitted
-		workflow.Bind(ledger, l.run, workflow.BindOptions{Pinned: l.pinned}, workflow.Names(add, echo, addSlow, total, note, sumAttribute, slowMemo)),
-		workflow.Bind(entry, l.entry, workflow.Names(goOn)), workflow.Bind(letters, l.letters, workflow.BindOptions{Dynamic: workflow.Signals}),
+		workflow.Bind(ledger, l.run, workflow.BindOptions{Pinned: l.pinned}, workflow.Names(add, echo, addSlow, total, note, sumAttribute, slowMemo, entries)),
+		workflow.Bind(entry, l.entry, workflow.Names(goOn, entries)), workflow.Bind(letters, l.letters, workflow.BindOptions{Dynamic: workflow.Signals}),
 		workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin, workflow.Names(wake)), workflow.Bind(member, l.member, workflow.Names(note)),
 		l.work(program{}, ""), l.local(program{}),
 	)

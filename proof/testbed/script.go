@@ -332,7 +332,7 @@ var short = map[string]string{
 	"ExternalWorkflowExecutionSignaled": "SignalArrived", "MarkerRecorded": "Marker",
 	"RequestCancelExternalWorkflowExecutionInitiated": "EndInit",
 	"UpsertWorkflowSearchAttributes":                  "AttrsSet", "WorkflowPropertiesModified": "MemoSet",
-	"TopicItemsPublished": "Published", "TopicTruncated": "Truncated",
+	"TopicItemsPublished": "Published", "ActivityItemsPublished": "ActPublished", "TopicTruncated": "Truncated",
 }
 
 // String returns the abbreviated event, as the update cases write it.

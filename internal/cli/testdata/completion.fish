@@ -3,7 +3,7 @@ function __shop_at
     set -l at ''
     for word in (commandline -opc)[2..-1]
         switch "$at $word"
-            case " list" " box" " box open" " box close" " box send"
+            case " list" " box" " box open" " box close" " box send" " pay" " pay cash" " pay never"
                 set at "$at $word"
         end
     end
@@ -11,6 +11,7 @@ function __shop_at
 end
 complete -c shop -n '__shop_at ""' -f -a list -d 'List "things"'
 complete -c shop -n '__shop_at ""' -f -a box -d 'Boxes'
+complete -c shop -n '__shop_at ""' -f -a pay -d 'Pay'
 complete -c shop -n '__shop_at ""' -l help -s h -d 'Show context-sensitive help'
 complete -c shop -n '__shop_at " list"' -l help -s h -d 'Show context-sensitive help'
 complete -c shop -n '__shop_at " list"' -l output -s o -x -a 'table json jsonl auto' -d 'How to print: table, json, or jsonl, a JSON value in each line'
@@ -25,7 +26,16 @@ complete -c shop -n '__shop_at " box"' -l help -s h -d 'Show context-sensitive h
 complete -c shop -n '__shop_at " box open"' -f -a 'gently fast'
 complete -c shop -n '__shop_at " box open"' -l help -s h -d 'Show context-sensitive help'
 complete -c shop -n '__shop_at " box close"' -l help -s h -d 'Show context-sensitive help'
-complete -c shop -n '__shop_at " box send"' -f -a '(shop complete boxes (commandline -cp | string collect) 2>/dev/null)'
+complete -c shop -n '__shop_at " box send"' -f -a '(shop complete --with-help boxes (commandline -cp | string collect) 2>/dev/null)'
 complete -c shop -n '__shop_at " box send"' -l help -s h -d 'Show context-sensitive help'
 complete -c shop -n '__shop_at " box send"' -l by -x -a 'train ship' -d 'How it travels'
-complete -c shop -n '__shop_at " box send"' -l to -x -a '(shop complete towns (commandline -cp | string collect) 2>/dev/null)' -d 'Where it goes'
+complete -c shop -n '__shop_at " box send"' -l to -x -a '(shop complete --with-help towns (commandline -cp | string collect) 2>/dev/null)' -d 'Where it goes'
+complete -c shop -n '__shop_at " pay"' -f -a cash -d 'Pay cash'
+complete -c shop -n '__shop_at " pay"' -f -a never -d 'Do not pay'
+complete -c shop -n '__shop_at " pay"' -f -a '(shop complete --with-help coins (commandline -cp | string collect) 2>/dev/null)'
+complete -c shop -n '__shop_at " pay"' -l help -s h -d 'Show context-sensitive help'
+complete -c shop -n '__shop_at " pay"' -l note -s n -x -a '(shop complete --with-help notes (commandline -cp | string collect) 2>/dev/null)' -d 'A note'
+complete -c shop -n '__shop_at " pay cash"' -f -a '(shop complete --with-help coins (commandline -cp | string collect) 2>/dev/null)'
+complete -c shop -n '__shop_at " pay cash"' -l help -s h -d 'Show context-sensitive help'
+complete -c shop -n '__shop_at " pay cash"' -l note -s n -x -a '(shop complete --with-help notes (commandline -cp | string collect) 2>/dev/null)' -d 'A note'
+complete -c shop -n '__shop_at " pay never"' -l help -s h -d 'Show context-sensitive help'

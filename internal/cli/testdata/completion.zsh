@@ -1,22 +1,32 @@
 #compdef shop
 # Completion of shop for zsh: source <(shop completion zsh), or write it to a file _shop of a folder in fpath.
+_shop_ask() {
+    local line tab=$'\t'
+    found=() unfinished=()
+    for line in ${(f)"$("${words[1]/#\~/$HOME}" complete --with-help $1 "${words[1,CURRENT]}" 2>/dev/null)"}; do
+        word=${${line%%$tab*}//:/\\:}
+        if [[ $line == *$tab* ]]; then word+=":${line#*$tab}"; fi
+        if [[ ${line%%$tab*} == *[=.] ]]; then unfinished+=("$word"); else found+=("$word"); fi
+    done
+}
 _shop() {
     local at= word prev=${words[CURRENT-1]}
-    local -a commands flags
+    local -a commands flags found unfinished
     for word in ${words[2,CURRENT-1]}; do
         case "$at $word" in
-            " list"|" box"|" box open"|" box close"|" box send") at="$at $word" ;;
+            " list"|" box"|" box open"|" box close"|" box send"|" pay"|" pay cash"|" pay never") at="$at $word" ;;
         esac
     done
     case "$at $prev" in
         " list --output"|" list -o") compadd -- table json jsonl auto; return ;;
         " box send --by") compadd -- train ship; return ;;
-        " box send --to") compadd -- ${(f)"$("${words[1]/#\~/$HOME}" complete towns "${words[1,CURRENT]}" 2>/dev/null)"}; return ;;
+        " box send --to") _shop_ask towns; _describe value found; _describe value unfinished -S ''; return ;;
+        " pay --note"|" pay -n"|" pay cash --note"|" pay cash -n") _shop_ask notes; _describe value found; _describe value unfinished -S ''; return ;;
         " list --file") _files; return ;;
     esac
     case "$at" in
         "")
-            commands=( 'list:List "things"' 'box:Boxes' )
+            commands=( 'list:List "things"' 'box:Boxes' 'pay:Pay' )
             flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
         " list")
             commands=( )
@@ -31,8 +41,20 @@ _shop() {
             commands=( )
             flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
         " box send")
-            [[ $PREFIX == -* ]] || commands=( ${(f)"$("${words[1]/#\~/$HOME}" complete boxes "${words[1,CURRENT]}" 2>/dev/null)"} )
+            [[ $PREFIX == -* ]] || _shop_ask boxes
+            commands=( "${found[@]}" )
             flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' '--by:How it travels' '--to:Where it goes' ) ;;
+        " pay")
+            [[ $PREFIX == -* ]] || _shop_ask coins
+            commands=( 'cash:Pay cash' 'never:Do not pay' "${found[@]}" )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' '--note:A note' '-n:A note' ) ;;
+        " pay cash")
+            [[ $PREFIX == -* ]] || _shop_ask coins
+            commands=( "${found[@]}" )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' '--note:A note' '-n:A note' ) ;;
+        " pay never")
+            commands=( )
+            flags=( '--help:Show context-sensitive help' '-h:Show context-sensitive help' ) ;;
     esac
     if [[ $PREFIX == -* ]]; then
         _describe flag flags

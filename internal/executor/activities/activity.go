@@ -44,6 +44,7 @@ type Attempt struct {
 	firstFailed history.Timestamp // when the first attempt failed, or 0
 	last        *failure.Failure  // of the attempt before it, if it is known here
 	heartbeater *heartbeater
+	publisher   *publisher
 	run         observe.Run
 	began       history.Timestamp
 	pending     bool // the attempt continues outside this process
@@ -119,9 +120,12 @@ func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Atte
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if w.pending {
+	switch {
+	case w.publisher != nil && w.publisher.fenced():
+		err = outcome.ErrDropped // what follows is the other execution's
+	case w.pending:
 		err = pend(ctx, s, w)
-	} else {
+	default:
 		next, err = finish(ctx, s, w, result, f)
 	}
 	if errors.Is(err, outcome.ErrDropped) {
@@ -299,6 +303,9 @@ func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (resul
 	limited = attempt.With(limited, attempt.Info{
 		WorkflowID: m.WorkflowID, RunID: string(m.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.Number,
 	}, w.heartbeater)
+	w.publisher = newPublisher(limited, w.heartbeater.cancel, s, w)
+	defer w.publisher.close()
+	limited = attempt.WithPublisher(limited, w.publisher)
 	if s.Own != nil && engine.OwnType(a.ActivityType) {
 		limited = s.Own(limited)
 	}
@@ -312,6 +319,9 @@ func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (resul
 		return nil, runner.TimedOut(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
 	if o.Pending {
+		if err := w.publisher.Flush(limited); err != nil {
+			return nil, failure.FromError(err)
+		}
 		w.pending = w.heartbeater.hasToken()
 		return nil, tokenNotTaken(w)
 	}
@@ -351,9 +361,27 @@ func finish(ctx context.Context, s *session.Process, w *Attempt, result history.
 		return nil, NextAttempt(within, s, w.Delivery.Message, w.Activity.EventID, *next, f)
 	}
 	follows := &continuation{s: s, of: w}
-	if err := commitResult(within, s, w, e, follows); err != nil {
+	var items *history.ActivityItemsPublished
+	if f == nil && w.publisher != nil {
+		var err error
+		if items, err = w.publisher.last(within); err != nil {
+			return nil, w.publisher.refused(err) // without its items, the attempt has not succeeded
+		}
+	}
+	err := commitResult(within, s, w, e, items, follows)
+	switch {
+	case items != nil && errors.Is(err, failure.ErrInvalid): // the run cannot have the items
+		return finish(ctx, s, w, nil, failure.FromError(err))
+	case errors.Is(err, outcome.ErrDropped):
+		return nil, err
+	case err != nil:
 		within, cancel := s.World.WithTimeout(ctx, last)
 		defer cancel()
+		if items != nil {
+			if err := w.publisher.put(within, items); err != nil {
+				return nil, w.publisher.refused(err)
+			}
+		}
 		return nil, keepResult(within, s, w, e)
 	}
 	return follows.next, nil

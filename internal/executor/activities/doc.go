@@ -4,6 +4,7 @@
 //	            │                       │                 ├─ the result is committed, or sent to the workflow's queue
 //	            │                       │                 └─ the next attempt is recorded, and its message sent
 //	            │                       ├─ heartbeats, and whether the run still waits for it (heartbeat.go)
+//	            │                       ├─ batches of items that it publishes (publish.go)
 //	            │                       └─ the attempt may go on outside, with a token (pending.go, token.go)
 //	            ├─ has another delivery begun the attempt? (begin.go, package attempts)
 //	            ├─ may it begin at the rate of its task queue? (rate.go)
@@ -31,5 +32,5 @@
 //	runner            CallActivity Ended Ident KindOf TimedOut Truncate Unregistered
 //	runner.Runner     Await BeginIn End GuardAttempt Leave Parked
 //	session.Process   At Observed Timestamp
-//	session.Session   RequireFresh
+//	session.Session   Commit RequireFresh Writer
 package activities

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
-// commitResult commits the result of an attempt here, or through the workflow's queue
-// (goesThroughQueue). If the queue refuses it, it is committed here. After a crash, the next
+// commitResult commits the result of an attempt here, with its last batch of items, or through the
+// workflow's queue (goesThroughQueue), and then the items before. If the queue refuses it, it is committed here. After a crash, the next
 // delivery of the attempt's message finds the result or makes the attempt again.
-func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history.Event, follows *continuation) error {
+func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history.Event, last *history.ActivityItemsPublished, follows *continuation) error {
 	for refused := false; ; refused = true {
 		over, queueOnly := false, false
 		err := s.At(ctx, w.Delivery.WorkflowID, func(ctx context.Context, t *session.Session) error {
@@ -29,10 +29,19 @@ func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history
 				return nil
 			}
 			over, t.Follows = false, follows
-			return commit.Events(ctx, t, run, []history.Event{e}, w.Delivery.Message)
+			events, err := withLast(ctx, t, run, last, e)
+			if err != nil {
+				return err
+			}
+			return commit.Events(ctx, t, run, events, w.Delivery.Message)
 		})
 		if err != nil || !over {
 			return err
+		}
+		if last != nil { // the workflow's queue takes results only
+			if err := w.publisher.put(ctx, last); err != nil {
+				return w.publisher.refused(err)
+			}
 		}
 		if err := s.Outbox.SendResult(ctx, resultMessage(w, e, 0)); err == nil || queueOnly {
 			return err

@@ -357,7 +357,7 @@ func (p *topicPage) takeCopied(run *engine.Run, from, before int64) error {
 
 // takeBatch adds items of a commit.
 func (p *topicPage) takeBatch(c *history.Commit, b engine.TopicBatch, from, before int64) error {
-	at, published := itemsAt(c, p.of.Name(), b.Offset)
+	at, published, by := itemsAt(c, p.of.Name(), b.Offset)
 	if published == nil {
 		return outcome.ErrStale
 	}
@@ -375,22 +375,28 @@ func (p *topicPage) takeBatch(c *history.Commit, b engine.TopicBatch, from, befo
 			return nil
 		}
 		p.size += len(item)
-		p.answer.Items = append(p.answer.Items, schema.TopicItem{Offset: offset, At: at.Time(), Value: item})
+		p.answer.Items = append(p.answer.Items, schema.TopicItem{Offset: offset, At: at.Time(), Value: item, Activity: by})
 		p.answer.Next = offset + 1
 	}
 	return nil
 }
 
-// itemsAt returns the items that a commit has published on a topic from an offset on, and when.
-func itemsAt(c *history.Commit, topic string, offset int64) (history.Timestamp, history.Payload) {
+// itemsAt returns the items that a commit has published on a topic from an offset on, when, and the
+// attempt that has published them, or nil.
+func itemsAt(c *history.Commit, topic string, offset int64) (history.Timestamp, history.Payload, *schema.TopicActivity) {
 	for part := range c.Parts() {
+		for _, e := range part.InputEvents {
+			if a, ok := e.Attributes.(*history.ActivityItemsPublished); ok && a.Topic == topic && a.Offset == offset {
+				return part.Time, a.Items, &schema.TopicActivity{ScheduledEventID: a.ScheduledEventID, Attempt: a.Attempt, Execution: a.Execution}
+			}
+		}
 		for _, e := range part.Commands {
 			if a, ok := e.Attributes.(*history.TopicItemsPublished); ok && a.Topic == topic && a.Offset == offset {
-				return part.Time, a.Items
+				return part.Time, a.Items, nil
 			}
 		}
 	}
-	return 0, nil
+	return 0, nil, nil
 }
 
 // commit returns a commit of a run. If memory lacks it, it reads that and those after it, about as

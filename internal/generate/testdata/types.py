@@ -68,6 +68,7 @@ EverythingValue = TypedDict(
         "Größe": "NotRequired[str]",
         "loop": "NotRequired[Loop]",
         "tree": "NotRequired[Tree]",
+        "folders": "NotRequired[Folders]",
     },
 )
 
@@ -101,6 +102,12 @@ class TakenDetails(TypedDict):
     by: str
 
 
+Folder: TypeAlias = "dict[str, Folder] | None"
+
+Tree: TypeAlias = "list[Tree]"
+
+Folders: TypeAlias = "Folder | Tree"
+
 Level: TypeAlias = Literal["low", "high", "very high", ""]
 
 Loop: TypeAlias = Any
@@ -112,8 +119,6 @@ Promise: TypeAlias = list[str]
 Selfish: TypeAlias = Any
 
 Shape: TypeAlias = Circle | ShopSquare | Promise
-
-Tree: TypeAlias = "list[Tree]"
 
 
 class Taken(DeclaredError[int]):

@@ -41,7 +41,7 @@ export interface EverythingValue {
   pair: [string, number];
   three?: number[];
   prices?: Record<string, number> | null;
-  nested?: Record<string, Node[]>;
+  nested?: { [name: string]: Node[] };
   free?: Record<string, unknown>;
   any?: unknown;
   yes?: unknown;
@@ -61,7 +61,12 @@ export interface EverythingValue {
   Größe?: string;
   loop?: Loop;
   tree?: Tree;
+  folders?: Folders;
 }
+
+export type Folder = { [name: string]: Folder } | null;
+
+export type Folders = Folder | Tree;
 
 export type Level = "low" | "high" | "very high" | "";
 

@@ -52,16 +52,19 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(d.Commits("weft.schedule:s", 1))
-		for want, typ := range map[string]string{
-			`there is no workflow type "nobody"`:                                           "nobody",
-			`the input of the action does not decode as that of workflow type "job": json`: "job",
+		for typ, want := range map[string]struct{ creating, changing string }{
+			"nobody": {`there is no workflow type "nobody"`, `there is no workflow type "nobody"`},
+			"job": {
+				`workflow type "job" does not take this input: action.input: want string, got number`,
+				`the input of the action does not decode as that of workflow type "job": json`,
+			},
 		} {
 			_, err := p.Client.CreateSchedule(t.Context(), "other", typ, history.Payload("1"), options)
-			if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "The request is invalid: "+want) {
-				t.Errorf("creating: %v, want %s", err, want)
+			if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "The request is invalid: "+want.creating) {
+				t.Errorf("creating: %v, want %s", err, want.creating)
 			}
-			if err := s.Change(t.Context(), typ, history.Payload("1"), options); client.AsRejected(err) == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("changing: %v, want %s", err, want)
+			if err := s.Change(t.Context(), typ, history.Payload("1"), options); client.AsRejected(err) == nil || !strings.Contains(err.Error(), want.changing) {
+				t.Errorf("changing: %v, want %s", err, want.changing)
 			}
 		}
 		if err := s.Backfill(t.Context(), time.Now().AddDate(-3, 0, 0), time.Now(), client.OverlapAllowAll); client.AsRejected(err) == nil {

@@ -151,7 +151,7 @@ function Wait({ w, d, eventHref }: { w: WaitsFor; d: Description; eventHref: (id
     case "signal":
       return (
         <>
-          signal <strong>{w.name}</strong>
+          {w.name ? <>signal <strong>{w.name}</strong></> : "signals of all names"}
           {w.unread ? <span class="dim"> · {w.unread} unread</span> : null}
         </>
       );

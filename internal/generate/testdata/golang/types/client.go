@@ -66,7 +66,12 @@ type EverythingValue struct {
 	Größe2          string         `json:"Größe,omitzero"`
 	Loop            Loop           `json:"loop,omitzero"`
 	Tree            Tree           `json:"tree,omitzero"`
+	Folders         Folders        `json:"folders,omitzero"`
 }
+
+type Folder map[string]Folder
+
+type Folders = any
 
 type Level string
 
