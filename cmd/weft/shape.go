@@ -23,12 +23,7 @@ const (
 // target names the run that handles a request.
 type target struct {
 	workflowID, runID string
-<<<<<<< HEAD
-	// start is the type of the run that the request starts if none is open; empty if it starts
-	// none.
-=======
 	// start is the type of the run that the request starts if none is open, or empty.
->>>>>>> 692e054291c63c22c904eade863b9f4f60185096
 	start string
 }
 
