@@ -38,9 +38,18 @@ func (x *Exchange) Check() error {
 	if err != nil || x.isGateways() {
 		return err
 	}
+	if o, _ := Find(operations, x.Method, x.URL.EscapedPath()); o == nil {
+		return x.checkNowhere()
+	}
+	return x.CheckWith(operations)
+}
+
+// CheckWith is Check with the operations of another document. That the document lacks the operation
+// is an error.
+func (x *Exchange) CheckWith(operations []*Operation) error {
 	o, values := Find(operations, x.Method, x.URL.EscapedPath())
 	if o == nil {
-		return x.checkNowhere()
+		return fmt.Errorf("the document has no %s %s", x.Method, x.URL.Path)
 	}
 	if err := x.checkAnswer(o); err != nil {
 		return fmt.Errorf("the answer to %s differs from openapi.yaml: %w", o.ID, err)

@@ -82,6 +82,15 @@ var Document = sync.OnceValues(func() ([]*Operation, error) {
 	return r.operations()
 })
 
+// Operations returns the operations of another document of the API, such as that of a program.
+func Operations(text []byte) ([]*Operation, error) {
+	r, err := newReader(text)
+	if err != nil {
+		return nil, err
+	}
+	return r.operations()
+}
+
 // Names returns the sorted names at a place below the document's schemas. They are the members of
 // an object, as in "TimerFired/properties", or the strings of a list. It returns nothing if there
 // is no such place.
@@ -162,12 +171,18 @@ func prepare(node any) {
 // that applies.
 func discriminate(node object, member string) {
 	var names []any
-	refs := object{}
-	for _, choice := range node["oneOf"].([]any) {
-		ref := choice.(object)["$ref"].(string)
-		name := ref[strings.LastIndex(ref, "/")+1:]
+	refs, _ := node["discriminator"].(object)["mapping"].(object)
+	for name := range refs {
 		names = append(names, name)
-		refs[name] = ref
+	}
+	if refs == nil { // the schemas have the names
+		refs = object{}
+		for _, choice := range node["oneOf"].([]any) {
+			ref := choice.(object)["$ref"].(string)
+			name := ref[strings.LastIndex(ref, "/")+1:]
+			names = append(names, name)
+			refs[name] = ref
+		}
 	}
 	delete(node, "oneOf")
 	node["type"], node["required"], node["properties"] = "object", []any{member}, object{member: object{"enum": names}}
@@ -273,6 +288,11 @@ func (r *reader) operation(path, method, place string) *Operation {
 	access, _ := node["x-weft-access"].(string)
 	o := &Operation{
 		ID: id, Access: access, Method: strings.ToUpper(method), Path: path, segments: strings.Split(path, "/"), responses: map[int]*response{}, Answered: map[int]map[string]Example{},
+	}
+	for i, segment := range o.segments {
+		if literal, err := url.PathUnescape(segment); err == nil {
+			o.segments[i] = literal
+		}
 	}
 	for _, list := range []string{below("/paths", path, "parameters"), below(place, "parameters")} {
 		parameters, _ := r.at(list).([]any)
