@@ -65,8 +65,9 @@ race: ## run the tests with the race detector, the slow ones with fewer cases (n
 	CGO_ENABLED=1 $(GOTEST) $(PARALLEL) $(RACE) -tags=$(RACE_TAG) -short -exec 'env CGO_ENABLED=0' \
 		$$(go list ./... | grep -vE '/($(NOT_RACED)|$(NOT_RACED_TOOLS)|$(NOT_CONCURRENT))$$')
 
-test-ts: ## lint the OpenAPI document, and test the TypeScript client and examples/web against the local server (Node.js)
+test-ts: ## lint the OpenAPI documents, and test the TypeScript client and examples/web against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
+	@go test -count=1 ./internal/contract/openapi -run TestDocuments -write '$(CURDIR)/clients/typescript/test/generated/openapi'
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
 	cd examples/web && npm ci --silent && WEFT_BINARY='$(CURDIR)/bin/weft' npm --silent test
 

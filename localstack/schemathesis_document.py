@@ -53,7 +53,7 @@ def main():
 
     for parameter in document["components"]["parameters"].values():
         query(parameter)
-    for shared in document["components"]["requestBodies"].values():
+    for shared in document["components"].get("requestBodies", {}).values():
         body(shared)
     for path in document["paths"].values():
         for operation in path.values():

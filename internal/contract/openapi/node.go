@@ -194,16 +194,17 @@ func fromJSON(v json.Marshaler) *yaml.Node {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	return decode(d)
+	return nodeOf(d)
 }
 
-func decode(d *json.Decoder) *yaml.Node {
-	token, _ := d.Token() // the text is JSON that was just encoded
+// nodeOf returns the node of the next value of a text that was just encoded.
+func nodeOf(d *json.Decoder) *yaml.Node {
+	token, _ := d.Token() // the text is JSON
 	switch token := token.(type) {
 	case json.Delim:
 		var all []*yaml.Node
 		for d.More() { // the names of members are values, too
-			all = append(all, decode(d))
+			all = append(all, nodeOf(d))
 		}
 		_, _ = d.Token()
 		if token == '[' {

@@ -59,8 +59,8 @@ func (g *group) doc() string {
 	return strings.Join(lines, "\n\n")
 }
 
-// operationOf adds the operation of a group, and returns it. The API has it at a path that ends with
-// a parameter for the name. id is its operationId with a capital.
+// operationOf adds the operation of a group, and returns it. The API has it at a path that ends
+// with a parameter for the name. id is its operationId with a capital.
 func (w *writer) operationOf(g *group, summary, path, method string) (o *yaml.Node, id string) {
 	parameter := path[strings.LastIndex(path, "{")+1 : len(path)-1]
 	o = w.operation(path, method)
