@@ -23,7 +23,7 @@ const (
 // target names the run that handles a request.
 type target struct {
 	workflowID, runID string
-	// start is the type of the run that the request starts if none is open; empty if it starts none.
+	// start is the type of the run that the request starts if none is open, or empty.
 	start string
 }
 

@@ -1,6 +1,6 @@
-// Package protobuf shows declarations whose values are Protobuf messages, by a Converter. Everything
-// that reads the values sees JSON: the API, the page, and clients in other languages. protoc has
-// generated package shoppb from shop.proto.
+// Package protobuf shows declarations whose values are Protobuf messages, by a Converter.
+// Everything that reads the values sees JSON: the API, the page, and clients in other languages.
+// protoc has generated package shoppb from shop.proto.
 //
 //	protoc --go_out=shoppb --go_opt=paths=source_relative shop.proto
 package protobuf

@@ -89,7 +89,8 @@ func (s *Shape) kinds(schema *client.Schema, depth int) (all []string) {
 	return all
 }
 
-// node is a field of an input: a value, or an object of fields in the order in which they are given.
+// node is a field of an input: a value, or an object with its fields in the order of the command
+// line.
 type node struct {
 	name   string
 	value  json.RawMessage

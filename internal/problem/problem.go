@@ -22,8 +22,8 @@ type Problem struct {
 	Detail string `json:"detail,omitempty"`
 	// Failure is the failure of the code that the request ran, if any.
 	Failure *failure.Failure `json:"failure,omitempty"`
-	// At is the place in the request that is wrong, as in "input.items[3].sku"; empty if the refusal
-	// is about no place.
+	// At is the place in the request that is wrong, as in "input.items[3].sku"; empty if the
+	// refusal is about no place.
 	At string `json:"at,omitempty"`
 	// Known are the names that exist, sorted, if the request has one that does not.
 	Known []string `json:"known,omitempty"`

@@ -58,7 +58,7 @@ func Of(r *engine.Registry) (*Contract, error) {
 	return &Contract{d, b.set.Silent(), b.set.Types()}, nil
 }
 
-// AddDocs adds the comments that the program has embedded (workflow.Docs), where there are no
+// AddDocs adds the comments that the program has embedded (workflow.Docs), unless there are
 // others. It returns an error if these are no contract.
 func (c *Contract) AddDocs(r *engine.Registry) error {
 	text, where := r.Docs()

@@ -11,8 +11,9 @@ import (
 )
 
 // commitResult commits the result of an attempt here, with its last batch of items, or through the
-// workflow's queue (goesThroughQueue), and then the items before. If the queue refuses it, it is committed here. After a crash, the next
-// delivery of the attempt's message finds the result or makes the attempt again.
+// workflow's queue (goesThroughQueue), and then the items before. If the queue refuses it, it is
+// committed here. After a crash, the next delivery of the attempt's message finds the result or
+// makes the attempt again.
 func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history.Event, last *history.ActivityItemsPublished, follows *continuation) error {
 	for refused := false; ; refused = true {
 		over, queueOnly := false, false
