@@ -46,6 +46,7 @@ type Kind string
 
 // The kinds of steps.
 const (
+	Word       Kind = "word"       // the model is about to say something
 	Thought    Kind = "thought"    // the model says what it does next
 	Found      Kind = "found"      // a tool has returned something
 	Asked      Kind = "asked"      // a person has to decide

@@ -40,12 +40,25 @@ type Move struct {
 	Of   string `json:"of"`
 }
 
-// think is the model: a script. It searches for all that the person has said, books the last thing
-// that it has found, and is done. When the person says something else, it begins again.
+// think asks the model what to do next, and publishes its words as they come. A second of them is a
+// batch, and the last batch is in the commit of the result.
 func think(ctx context.Context, talk []Message) (Move, error) {
-	if err := work(ctx); err != nil {
-		return Move{}, err
+	move := script(talk)
+	words := activity.Publisher(ctx, Progress)
+	for word := range strings.FieldsSeq(move.Say) {
+		if err := work(ctx); err != nil {
+			return Move{}, err
+		}
+		if err := words.Add(Step{Kind: Word, Text: word}); err != nil {
+			return Move{}, err
+		}
 	}
+	return move, nil
+}
+
+// script is the model. It searches for all that the person has said, books the last thing that it
+// has found, and is done. When the person says something else, it begins again.
+func script(talk []Message) Move {
 	var wishes []string
 	var offer, booked string // since the person has last said something
 	for _, m := range talk {
@@ -61,11 +74,11 @@ func think(ctx context.Context, talk []Message) (Move, error) {
 	switch {
 	case offer == "":
 		wish := strings.Join(wishes, ", ")
-		return Move{Say: "I look for: " + wish, Tool: Search, Of: wish}, nil
+		return Move{Say: "I look for: " + wish, Tool: Search, Of: wish}
 	case booked == "":
-		return Move{Say: "I want to book: " + offer, Tool: Book, Of: offer}, nil
+		return Move{Say: "I want to book: " + offer, Tool: Book, Of: offer}
 	}
-	return Move{Say: "That is all.", Of: booked}, nil
+	return Move{Say: "That is all.", Of: booked}
 }
 
 func look(ctx context.Context, wish string) (string, error) {
@@ -84,7 +97,7 @@ func buy(ctx context.Context, offer string) (string, error) {
 // work takes a moment, so that a person can follow.
 func work(ctx context.Context) error {
 	select {
-	case <-time.After(500 * time.Millisecond):
+	case <-time.After(150 * time.Millisecond):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -50,10 +50,16 @@ func MustEncodeBy(by Converter, v any) history.Payload {
 }
 
 // DecodeBy is Decode by a converter; nil is encoding/json.
-func DecodeBy[T any](by Converter, p history.Payload) (v T, err error) {
-	if _, none := any(v).(None); by == nil || none || len(p) == 0 {
+func DecodeBy[T any](by Converter, p history.Payload) (T, error) {
+	if by == nil || len(p) == 0 || reflect.TypeFor[T]() == reflect.TypeFor[None]() {
 		return Decode[T](p)
 	}
+	return convert[T](by, p)
+}
+
+// convert reads the value of a payload by a converter. It is separate from DecodeBy, so that only
+// values with a converter escape to the heap.
+func convert[T any](by Converter, p history.Payload) (v T, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = fmt.Errorf("decoding a %T panicked: %v", v, value)

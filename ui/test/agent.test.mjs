@@ -90,6 +90,21 @@ test("a stream that is cut loses and repeats nothing", async () => {
   await cutting.stop();
 });
 
+test("the words of a retried attempt replace those of the one before", async () => {
+  const word = (offset, execution, text) => ({ offset, value: { kind: "word", text }, activity: { scheduledEventId: 5, attempt: 1, execution } });
+  const items = [word(0, "a", "I"), word(1, "a", "look"), word(2, "b", "I"), word(3, "b", "see")];
+  const scripted = createServer((asked, answer) => {
+    if (!asked.url.includes("/topics/")) return request(server.url + asked.url, (got) => got.pipe(answer.writeHead(got.statusCode, got.headers))).end();
+    answer.writeHead(200, { "Content-Type": "text/event-stream" }).write(`event: items\ndata: ${JSON.stringify({ items })}\n\n`);
+  });
+  await new Promise((done) => scripted.listen(0, "127.0.0.1", done));
+  const page = await openPage(browser, { url: `http://127.0.0.1:${scripted.address().port}` }, "#agent-3");
+  await page.getByRole("listitem").first().waitFor();
+  assert.deepEqual(await steps(page), ["… I see"]);
+  await closePage(page);
+  await new Promise((done) => scripted.close(done).closeAllConnections());
+});
+
 const goal = (workflowId) => ({ workflowId, type: "agent", input: { text: "a trip to Lisbon" } });
 
 /** Serves what the server serves, and cuts some streams in the middle of an event, or right behind it. */

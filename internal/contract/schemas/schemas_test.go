@@ -53,8 +53,10 @@ type (
 		Any      any             `json:"any"`
 		Reader   io.Reader       `json:"reader"`
 		Skipped  int             `json:"-"`
-		Dash     int             `json:"-,"`
-		private  int
+		//lint:ignore SA5008 encoding/json takes this for the name "-"
+		Dash int `json:"-,"`
+		//lint:ignore U1000 JSON does not have it
+		private int
 	}
 	Presence struct {
 		Required  string    `json:"required"`

@@ -40,6 +40,7 @@ from ._values import (
     SignalOptions,
     Start,
     StartOptions,
+    TopicActivity,
     TopicItem,
     TopicOptions,
     TopicPage,
@@ -422,7 +423,7 @@ def items(workflow_id: str, name: str, run_id: str | None, first: int | None, op
         if answer["items"] or closed or withdrawn or not waits:
             read = TopicPage(
                 run_id=answer["runId"],
-                items=[TopicItem(offset=i["offset"], at=i["at"], value=i.get("value")) for i in answer["items"]],
+                items=[item_of(i) for i in answer["items"]],
                 first=answer.get("first", 0),
                 next=answer["next"],
                 closed=closed,
@@ -433,6 +434,12 @@ def items(workflow_id: str, name: str, run_id: str | None, first: int | None, op
             return read, bool(answer.get("more"))
         run_id, first = answer["runId"], answer["next"]
         yield from wait.pause(POLL_PAUSE)
+
+
+def item_of(item: dict[str, Any]) -> TopicItem[Any]:
+    by = item.get("activity")
+    activity = TopicActivity(scheduled_event_id=by["scheduledEventId"], attempt=by["attempt"], execution=by["execution"]) if by else None
+    return TopicItem(offset=item["offset"], at=item["at"], value=item.get("value"), activity=activity)
 
 
 class Reading:

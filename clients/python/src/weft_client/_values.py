@@ -189,6 +189,20 @@ class Page:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TopicActivity:
+    """An attempt at an activity that has published items."""
+
+    scheduled_event_id: int
+    """The event that scheduled the activity."""
+    attempt: int
+    execution: str
+    """The execution of the attempt.
+
+    If another one follows with items of the same activity, it has started over.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class TopicItem(Generic[R]):
     """An item that a workflow has published on a topic."""
 
@@ -197,6 +211,8 @@ class TopicItem(Generic[R]):
     at: str
     """When it was published."""
     value: R
+    activity: TopicActivity | None = None
+    """The attempt at an activity that has published it; None if the workflow's code has."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,2 @@
+// Package shoppb has the Protobuf messages of the example.
+package shoppb
