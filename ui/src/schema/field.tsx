@@ -1,6 +1,6 @@
 // The field of a payload in a form: the fields that its schema describes, or JSON.
 import type { JSX } from "preact";
-import { useContext, useEffect, useMemo, useState } from "preact/hooks";
+import { useContext, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { ValueType } from "../api/contract.js";
 import { JsonField } from "../components/fields.js";
 import { type Refusal, RefusalContext } from "../components/refusal.js";
@@ -36,7 +36,7 @@ export function PayloadField({ type, label, value, onInput, hint, rows, ...rest 
 
 /** Says that there is no value to give. */
 function NoPayload({ label, value, onInput }: Pick<PayloadProps, "label" | "value" | "onInput">): JSX.Element {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (value !== "") onInput("");
   }, []);
   return <p class="does">It takes no {label.toLowerCase()}.</p>;
@@ -60,7 +60,8 @@ function TypedField({ label, at, type, value, onInput, rows, required, refused }
   const inForm = useContext(RefusalContext);
   const refusal = [refused, inForm].find((r) => r?.at !== undefined && pathBelow(r.at, at) !== undefined);
   const [settled, setSettled] = useState<Refusal>();
-  useEffect(() => {
+  // Before the next event: a later effect would undo what somebody types at once.
+  useLayoutEffect(() => {
     onInput(writeNode(node));
   }, []);
   const change = (to: Node | undefined): void => {

@@ -1,6 +1,6 @@
 // The controls of a generated form, each with its label, its help and what is wrong.
 import { createContext, type ComponentChildren, type JSX } from "preact";
-import { useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { jsonProblem } from "../lib/json.js";
 import { afterPress } from "../lib/press.js";
 import type { Problem } from "./check.js";
@@ -60,7 +60,7 @@ export function Leaf({ label, given, problem, hints = [], tools, behind, lenient
   const control = useRef<Control | null>(null);
   const [left, setLeft] = useState(false);
   const blocking = problem && !problem.refused && !lenient ? problem.text : undefined;
-  useEffect(() => control.current?.setCustomValidity(blocking === undefined ? "" : `${label}: ${blocking}`));
+  useLayoutEffect(() => control.current?.setCustomValidity(blocking === undefined ? "" : `${label}: ${blocking}`));
   const refused = problem?.refused ? problem.text : undefined;
   useEffect(() => {
     if (refused !== undefined) control.current?.focus();
