@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -102,4 +103,28 @@ func BenchmarkCheck(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A large map leaves no room behind that each later check would clear.
+func TestLargeMapLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s, err := compile(reflect.TypeFor[map[string]int]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text []byte
+	for i := range 10 * maxKept {
+		text = fmt.Appendf(text, `,"%06d":1`, i)
+	}
+	text[0] = '{'
+	var f fast
+	if !f.accepts(s, append(text, '}'), false) {
+		t.Fatal("the fast path does not accept a large map")
+	}
+	if cap(f.names) > maxKept {
+		t.Errorf("it keeps room for %d names", cap(f.names))
+	}
+	if !f.accepts(s, []byte(`{"a":1,"b":2}`), false) || cap(f.names) == 0 {
+		t.Error("it keeps no room for the names of a small map")
+	}
 }

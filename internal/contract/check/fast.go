@@ -19,6 +19,10 @@ type fast struct {
 	names   [][]byte // of the maps that are being read
 }
 
+// maxKept is how many names a fast path keeps room for. A larger map leaves nothing behind that later
+// checks would have to clear.
+const maxKept = 256
+
 // accepts reports whether the text is a value of the shape. It returns false if it does not know.
 func (f *fast) accepts(s *Shape, text []byte, lenient bool) bool {
 	f.r.Reset(text)
@@ -26,6 +30,9 @@ func (f *fast) accepts(s *Shape, text []byte, lenient bool) bool {
 	f.seen, f.names = f.seen[:0], f.names[:0]
 	f.value(s)
 	ok := f.r.OK() && len(f.r.Rest()) == 0
+	if cap(f.names) > maxKept {
+		f.names = nil
+	}
 	clear(f.names[:cap(f.names)])
 	f.r.Reset(nil)
 	return ok
