@@ -25,11 +25,13 @@ import (
 // declares them. The second version adds how often.
 type (
 	order struct {
-		Seconds int `json:"seconds"`
+		Customer string `json:"customer"`
+		Seconds  int    `json:"seconds"`
 	}
 	line struct {
-		Quantity int `json:"quantity"`
-		Cents    int `json:"cents"`
+		Thing    string `json:"thing"`
+		Quantity int    `json:"quantity"`
+		Cents    int    `json:"cents"`
 	}
 	receipt struct {
 		Cents   int    `json:"cents"`
@@ -51,6 +53,8 @@ const (
 	counts   = "\ttimes := 0\n\tworkflow.NewUpdate[workflow.None, int](\"often\").Handle(ctx, func(workflow.Context, workflow.None) (int, error) { return times, nil })\n"
 	adds     = "\t\tcents += "
 	counting = "\t\ttimes++\n"
+	names    = "workflow.Names(Add, Pay)"
+	naming   = `workflow.Names(Add, Pay, workflow.NewUpdate[workflow.None, int]("often"))`
 	paid     = "{ card = number }"
 	panics   = `{ panic("bad code") }`
 )
@@ -63,7 +67,7 @@ func TestUpgrade(t *testing.T) {
 	updated, signaled, held := begin(ctx, t, c, "updated", 3600), begin(ctx, t, c, "signaled", 3600), begin(ctx, t, c, "held", 3600)
 	timed := begin(ctx, t, c, "timed", longerThanADeployment(t))
 	for _, id := range []string{"updated", "signaled", "held", "timed"} {
-		if cents, err := add.Call(ctx, c, id, line{1, 100}); err != nil || cents != 100 {
+		if cents, err := add.Call(ctx, c, id, line{"tea", 1, 100}); err != nil || cents != 100 {
 			t.Fatalf("%s: %d, %v", id, cents, err)
 		}
 	}
@@ -73,11 +77,12 @@ func TestUpgrade(t *testing.T) {
 
 	s.replace(handles, counts+handles)
 	s.replace(adds, counting+adds)
+	s.replace(names, naming)
 	deploy(ctx, t)
 	if d, err := c.Describe(ctx, "timed", ""); err != nil || len(d.PendingTimers) != 1 {
 		t.Fatalf("%+v, %v; want that the timer has yet to fire: the deployment took longer than that", d, err)
 	}
-	if cents, err := add.Call(ctx, c, "updated", line{1, 50}); err != nil || cents != 150 {
+	if cents, err := add.Call(ctx, c, "updated", line{"tea", 1, 50}); err != nil || cents != 150 {
 		t.Errorf("an update of a run that the version before began: %d, %v; want 150", cents, err)
 	}
 	if n, err := often.Call(ctx, c, "updated", workflow.None{}); err != nil || n != 2 {
@@ -153,7 +158,7 @@ func isHeld(ctx context.Context, t *testing.T, c *client.Client, id string) {
 
 func begin(ctx context.Context, t *testing.T, c *client.Client, id string, seconds int) workflow.Run[receipt] {
 	t.Helper()
-	run, err := orders.Start(ctx, c, id, order{seconds})
+	run, err := orders.Start(ctx, c, id, order{"ada", seconds})
 	if err != nil {
 		t.Fatal(err)
 	}
