@@ -12,8 +12,8 @@ type dynamic struct {
 	// signals has the signals of the names that the code has not received by name; nil before the
 	// code asks for them.
 	signals *coro.Channel[NamedSignal]
-	// updates and queries return the handler of a name that has none of its own; nil if there is
-	// none. The places are where they were set.
+	// updates and queries return the handler of a name without one of its own. They are nil before
+	// the code sets them. The places are where it did.
 	updates                    func(name string) *UpdateHandler
 	queries                    func(name string) *QueryHandler
 	updatesWhere, queriesWhere string

@@ -135,6 +135,9 @@ func (n *Names) Find(k NameKind, name string) *Name {
 // Open reports whether the code may handle names of a kind that the binding does not name.
 func (n *Names) Open(k NameKind) bool { return n == nil || n.dynamic[k] }
 
+// Allows reports whether the code may handle a name: the binding names it, or is open for its kind.
+func (n *Names) Allows(k NameKind, name string) bool { return n.Open(k) || n.Find(k, name) != nil }
+
 // Of returns the names of a kind, sorted.
 func (n *Names) Of(k NameKind) []string {
 	if n == nil {
@@ -188,7 +191,7 @@ func (in *Instance) mustName(k NameKind, name string) {
 		return // before these rules, code handled every name
 	}
 	names := in.workflow.Names
-	if names.Open(k) || names.Find(k, name) != nil {
+	if names.Allows(k, name) {
 		return
 	}
 	panic(misusef("workflow type %q does not name %s %q: add its declaration to workflow.Names of the Bind at %s",

@@ -339,8 +339,8 @@ func (in *Instance) Publish(topic string, encode func() history.Payload) {
 	var item history.Payload
 	late := func() {
 		item = encode()
-		if n := len(item); n > MaxTopicItem && !in.markers.recorded {
-			panic(misusef("an item of topic %q has %d bytes: the limit is %d; pass larger things by reference", topic, n, MaxTopicItem))
+		if err := CheckTopicItem(topic, item); err != nil && !in.markers.recorded {
+			panic(misusef("%v", err))
 		}
 	}
 	if !in.replaying || in.compares() {
@@ -363,6 +363,14 @@ func (in *Instance) Publish(topic string, encode func() history.Payload) {
 	if !in.replaying || in.compares() {
 		a.Items = history.AppendItem(a.Items, item)
 	}
+}
+
+// CheckTopicItem returns an error if an item is larger than MaxTopicItem.
+func CheckTopicItem(topic string, item history.Payload) error {
+	if n := len(item); n > MaxTopicItem {
+		return fmt.Errorf("an item of topic %q has %d bytes: the limit is %d; pass larger things by reference", topic, n, MaxTopicItem)
+	}
+	return nil
 }
 
 // newTopic fails the task if the run would have too many topics.

@@ -19,7 +19,7 @@ type Raw = json.RawMessage
 // Dynamic is the code of all workflow types that are not registered, of types that are known only
 // when they are started. typ is the type that the caller gave. Register one at most.
 //
-//	weft.Register(workflow.Bind(cart.Workflow, cart.Run), workflow.Dynamic(interpret))
+//	weft.Register(workflow.Bind(cart.Workflow, cart.Run, cart.Names), workflow.Dynamic(interpret))
 //
 // It may handle signals, updates and queries of all names (ReceiveSignals, HandleUpdates,
 // HandleQueries), and publish any topic. Requests are checked against the names that the options

@@ -10,8 +10,8 @@ import (
 )
 
 // The checks of this file hold a request against the contract of the code that takes it: the names
-// and the types that its binding declares. They decode nothing. Code that this process
-// does not have accepts everything, and so does a binding whose names are open.
+// and the types that its binding declares. They decode nothing. Code that this process does not
+// have accepts everything, and so does a binding whose names are open.
 
 // isOpen reports whether nothing is checked of what code takes. Weft's own workflows check what
 // they get themselves.
@@ -39,24 +39,21 @@ func CheckInput(code *engine.Workflow, at string, input history.Payload) error {
 }
 
 // CheckSignal refuses a signal that the code does not name, or whose value is not of the declared
-// type. A missing value is the zero value. fromCode says that workflow code has encoded the value,
-// so it only has to decode.
+// type. A missing value is the zero value. fromCode says that workflow code has encoded the value:
+// then no field is required.
 func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled, fromCode bool) error {
 	if isOpen(code) {
 		return nil
 	}
-	declared := code.Names.Find(engine.SignalName, signal.SignalName)
-	if declared == nil {
-		if code.Names.Open(engine.SignalName) {
-			return nil
-		}
+	if !code.Names.Allows(engine.SignalName, signal.SignalName) {
 		known := code.Names.Of(engine.SignalName)
 		if len(known) == 0 {
 			return refusal.Invalid.New("workflow type %q takes no signals", code.Name)
 		}
 		return refusal.Invalid.New("workflow type %q takes no signal %q: give one of %q", code.Name, signal.SignalName, known).Knowing(known)
 	}
-	if declared.Input.Check == nil || len(signal.Input) == 0 {
+	declared := code.Names.Find(engine.SignalName, signal.SignalName)
+	if declared == nil || declared.Input.Check == nil || len(signal.Input) == 0 {
 		return nil
 	}
 	if err := declared.Input.Check(inputPlace, signal.Input, fromCode || code.Names.Lenient); err != nil {
@@ -71,15 +68,12 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 	if isOpen(code) {
 		return nil
 	}
-	declared := code.Names.Find(engine.QueryName, q.Name())
-	if declared == nil {
-		if code.Names.Open(engine.QueryName) {
-			return nil
-		}
+	if !code.Names.Allows(engine.QueryName, q.Name()) {
 		known := code.Names.Of(engine.QueryName)
 		return refusal.NotFound.New("no such query; this run answers %q", known).Knowing(known)
 	}
-	if declared.Input.Check == nil {
+	declared := code.Names.Find(engine.QueryName, q.Name())
+	if declared == nil || declared.Input.Check == nil {
 		return nil
 	}
 	if err := declared.Input.Check(inputPlace, q.Input(), code.Names.Lenient); err != nil {
@@ -103,22 +97,19 @@ func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (rejected *fail
 	if isOpen(code) {
 		return nil, nil
 	}
-	declared := code.Names.Find(engine.UpdateName, u.Name)
-	if declared == nil {
-		if code.Names.Open(engine.UpdateName) {
-			return nil, nil
-		}
+	if !code.Names.Allows(engine.UpdateName, u.Name) {
 		known := code.Names.Of(engine.UpdateName)
 		return failure.FromError(failure.Newf("UnknownUpdate", "no such update: %q; this run has %q", u.Name, known).With(UpdateRefusal{Known: known})), nil
 	}
-	if declared.Input.Check == nil {
+	declared := code.Names.Find(engine.UpdateName, u.Name)
+	if declared == nil || declared.Input.Check == nil {
 		return nil, nil
 	}
 	if len(u.Input) == 0 {
 		return nil, refusal.Invalid.New("update %q needs an input", u.Name).AtPlaceOf(nil, inputPlace)
 	}
 	if err := declared.Input.Check(inputPlace, u.Input, code.Names.Lenient); err != nil {
-		at := refusal.Invalid.New("").AtPlaceOf(err, inputPlace).At
+		at := refusal.PlaceOf(err, inputPlace)
 		return failure.FromError(failure.Newf("BadInput", "update %q does not take this input: %v", u.Name, err).With(UpdateRefusal{At: at})), nil
 	}
 	return nil, nil

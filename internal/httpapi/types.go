@@ -25,8 +25,8 @@ var typeRoutes = []Route{
 type Comments func(d *contract.Document, types map[string]reflect.Type, r *engine.Registry) bool
 
 // contractOf returns a function that returns the contract of a registry. It builds the contract
-// when it is first called, because few processes are asked for it. comments adds
-// comments to it, unless it is nil.
+// when it is first called, because few processes are asked for it. comments adds comments to it,
+// unless it is nil.
 func contractOf(r *engine.Registry, comments Comments) func() (*contract.Document, error) {
 	return sync.OnceValues(func() (*contract.Document, error) {
 		c, err := build.Of(r)

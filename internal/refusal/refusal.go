@@ -131,12 +131,17 @@ type Error struct {
 // error has none.
 func (e *Error) AtPlaceOf(err error, at string) *Error {
 	n := *e
-	n.At = at
+	n.At = PlaceOf(err, at)
+	return &n
+}
+
+// PlaceOf returns the place of an error in the request, or at if the error has none.
+func PlaceOf(err error, at string) string {
 	var placed interface{ Place() string }
 	if errors.As(err, &placed) {
-		n.At = placed.Place()
+		return placed.Place()
 	}
-	return &n
+	return at
 }
 
 // Knowing returns the refusal with the names that exist.

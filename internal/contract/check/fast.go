@@ -19,8 +19,8 @@ type fast struct {
 	names   [][]byte // of the maps that are being read
 }
 
-// maxKept is how many names a fast path keeps room for. A larger map leaves nothing behind that later
-// checks would have to clear.
+// maxKept is how many names a fast path keeps room for. A larger map leaves nothing behind that
+// later checks would have to clear.
 const maxKept = 256
 
 // accepts reports whether the text is a value of the shape. It returns false if it does not know.

@@ -80,7 +80,7 @@ func (p *publisher) Publish(ctx context.Context, topic string, items [][]byte) e
 	}
 	before, count := slices.Clone(c.items), c.count
 	for _, item := range items {
-		if err := tooLargeItem(topic, item); err != nil {
+		if err := checkItem(topic, item); err != nil {
 			c.items, c.count = before, count
 			return err
 		}
@@ -103,7 +103,7 @@ func (p *publisher) endedBy(ctx context.Context) error {
 
 // Collect implements attempt.Publisher.
 func (p *publisher) Collect(ctx context.Context, topic string, item []byte) error {
-	if err := cmp.Or(p.checkTopic(topic), tooLargeItem(topic, item)); err != nil {
+	if err := cmp.Or(p.checkTopic(topic), checkItem(topic, item)); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -209,12 +209,12 @@ func (p *publisher) mostBytes() int {
 	return batchBytes
 }
 
-// tooLargeItem returns an error for an item that is larger than a topic may have.
-func tooLargeItem(topic string, item []byte) error {
-	if len(item) <= engine.MaxTopicItem {
-		return nil
+// checkItem refuses an item that is larger than a topic may have.
+func checkItem(topic string, item []byte) error {
+	if err := engine.CheckTopicItem(topic, item); err != nil {
+		return failure.Newf(failure.ErrTooLarge.Type, "%v", err).Final()
 	}
-	return failure.Newf(failure.ErrTooLarge.Type, "an item of topic %q has %d bytes: the limit is %d; pass larger things by reference", topic, len(item), engine.MaxTopicItem).Final()
+	return nil
 }
 
 // next returns the event of the next batch.
@@ -298,7 +298,7 @@ func (p *publisher) checkTopic(topic string) error {
 		return failure.Newf(failure.ErrInvalid.Type, "%v", err).Final()
 	}
 	w := p.s.Registry.Workflow(p.w.run.Type)
-	if w == nil || w.Names.Open(engine.TopicName) || w.Names.Find(engine.TopicName, topic) != nil {
+	if w == nil || w.Names.Allows(engine.TopicName, topic) {
 		return nil
 	}
 	known := "it names none"

@@ -296,7 +296,7 @@ func (p *topicPage) holder(run *engine.Run, from *int64) (holder, anchor *engine
 func (p *topicPage) hasTopic(run *engine.Run) error {
 	s := p.session.Process
 	names := namesOfRun(s, run)
-	if names.Open(engine.TopicName) || names.Find(engine.TopicName, p.of.Name()) != nil {
+	if names.Allows(engine.TopicName, p.of.Name()) {
 		return nil
 	}
 	has := "it has none"
@@ -306,8 +306,8 @@ func (p *topicPage) hasTopic(run *engine.Run) error {
 	return refusal.NotFound.New("workflow %q has no topic %q: %s", p.of.Workflow(), p.of.Name(), has)
 }
 
-// skip returns the first offset from one on that a reset has not withdrawn. It tells a reader who
-// may have read withdrawn items.
+// skip returns the first offset from one on that a reset has not withdrawn. The answer says what
+// was withdrawn if the reader may have read it.
 func (p *topicPage) skip(topic *engine.Topic, from int64, given bool) int64 {
 	for _, w := range topic.Withdrawn {
 		if from < w.From || from > w.Before {
