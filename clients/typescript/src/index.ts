@@ -25,7 +25,7 @@ export {
   type TopicPage,
 } from "./client.js";
 export { addCosts, costOf, noCost, type Cost } from "./cost.js";
-export { Problem, UnexpectedAnswer, type ProblemType } from "./problem.js";
+export { Problem, UnexpectedAnswer, WeftError, type ProblemType } from "./problem.js";
 export { DeadlinePassed, type WaitOptions } from "./wait.js";
 export { Workflow, type InputOf, type None, type ResultOf } from "./workflow.js";
 export type { components, operations, paths } from "./schema.js";

@@ -138,26 +138,23 @@ class AsyncWeft:
     async def watch(self, workflow_id: str, **options: Unpack[WatchOptions]) -> AsyncIterator[Page]:
         """Yields the history of a run as it grows.
 
-        Each page has at least one event. It ends when the run and those that continue it have closed.
+        Each page has at least one event, but for the last one. It ends when the run and those that
+        continue it have closed.
         To resume later, give the ``run_id`` and the ``next`` of the last page.
         """
-        run_id, first = options.get("run_id"), options.get("from_event", 1)
-        while True:
-            page = await self._drive(core.page(workflow_id, run_id, first, options))
-            if page.events:
+        watching = core.Watching(options)
+        while not watching.ended:
+            page = await self._drive(watching.steps(workflow_id))
+            if page is not None:
                 yield page
-            run_id, first = page.run_id, page.next
-            if page.closed:
-                if page.new_run_id is None:
-                    return
-                run_id, first = page.new_run_id, 1
 
     async def topic(self, workflow_id: str, name: str, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Any]]:
         """Yields the items of a topic as they are published.
 
-        Each page has at least one item, or says what a reset has withdrawn. It follows the runs that
-        go on with the topic, until none does. A request that fails for a while is repeated, so nothing
-        is lost and nothing repeated. To resume later, give the ``next`` of the last page.
+        Each page has at least one item, or says what a reset has withdrawn. Only the last one may
+        have neither. It follows the runs that go on with the topic, until none does. A request that
+        fails for a while is repeated, so nothing is lost and nothing repeated. To resume later, give
+        the ``next`` of the last page.
         """
         reading = core.Reading(options)
         while not reading.ended:
@@ -253,16 +250,11 @@ class Weft:
 
     def watch(self, workflow_id: str, **options: Unpack[WatchOptions]) -> Iterator[Page]:
         """Yields the history of a run as it grows: see AsyncWeft.watch."""
-        run_id, first = options.get("run_id"), options.get("from_event", 1)
-        while True:
-            page = self._drive(core.page(workflow_id, run_id, first, options))
-            if page.events:
+        watching = core.Watching(options)
+        while not watching.ended:
+            page = self._drive(watching.steps(workflow_id))
+            if page is not None:
                 yield page
-            run_id, first = page.run_id, page.next
-            if page.closed:
-                if page.new_run_id is None:
-                    return
-                run_id, first = page.new_run_id, 1
 
     def topic(self, workflow_id: str, name: str, **options: Unpack[TopicOptions]) -> Iterator[TopicPage[Any]]:
         """Yields the items of a topic as they are published: see AsyncWeft.topic."""
