@@ -6,6 +6,7 @@ import (
 	"go/format"
 	"go/token"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -269,11 +270,23 @@ func expressible(t *typ) bool {
 	return true
 }
 
-// goComment returns a comment as lines. Each begins with a space, so that none is a directive.
+// goDirective matches a line that a tool would take for a directive, although a space is before it:
+// +build, #nosec, nolint, go:generate.
+var goDirective = regexp.MustCompile(`^[/ ]*(?:[+#][a-z]|nolint\b|[a-z0-9]+:[a-z0-9])`)
+
+// goEscape returns the line of a comment as it is written. None is a directive.
+func goEscape(line string) string {
+	if goDirective.MatchString(line) {
+		return `\` + line
+	}
+	return line
+}
+
+// goComment returns a comment as lines.
 func goComment(text string) string {
 	var b strings.Builder
 	for _, line := range lines(text) {
-		b.WriteString(strings.TrimRight("// "+line, " ") + "\n")
+		b.WriteString(strings.TrimRight("// "+goEscape(line), " ") + "\n")
 	}
 	return b.String()
 }

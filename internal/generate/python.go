@@ -20,7 +20,7 @@ var python = language{
 	functions: func(m *model) template.FuncMap {
 		p := &pyTypesOf{m, map[*typeDecl]bool{}}
 		return template.FuncMap{
-			"type": pyType, "declare": p.declare, "string": pyString, "doc": pyDoc, "comment": pyComment,
+			"type": pyType, "declare": p.declare, "string": pyString, "doc": pyDoc,
 			"iterator": m.iterator, "types": p.types, "base": pyBase, "imports": p.imports, "outcome": pyOutcome,
 			"none": func(t *typ) string {
 				if t == nil {
@@ -273,14 +273,18 @@ func (p *pyTypesOf) declare(d *typeDecl) string {
 		} else {
 			p.written[d] = true
 		}
-		return "\n" + pyComment(0, d.Doc) + d.Name + ": TypeAlias = " + value + "\n"
+		return "\n" + d.Name + ": TypeAlias = " + value + "\n" + pyDoc(0, d.Doc)
 	}
 	if p.quoted(d.Type) {
-		fmt.Fprintf(&b, "\n%s%s = TypedDict(\n    %s,\n    {\n", pyComment(0, d.Doc), d.Name, pyString(d.Name))
+		fmt.Fprintf(&b, "\n%s = TypedDict(\n    %s,\n    {\n", d.Name, pyString(d.Name))
+		doc := d.Doc
 		for _, f := range d.Type.fields {
-			fmt.Fprintf(&b, "%s        %s: %s,\n", pyComment(8, f.Doc), pyString(f.Name), pyString(pyField(f)))
+			fmt.Fprintf(&b, "        %s: %s,\n", pyString(f.Name), pyString(pyField(f)))
+			if f.Doc != "" {
+				doc += "\n\n" + f.Name + ": " + f.Doc
+			}
 		}
-		b.WriteString("    },\n)\n")
+		b.WriteString("    },\n)\n" + pyDoc(0, doc))
 		return b.String()
 	}
 	fmt.Fprintf(&b, "\n\nclass %s(TypedDict):\n%s", d.Name, pyDoc(4, d.Doc))
@@ -288,7 +292,7 @@ func (p *pyTypesOf) declare(d *typeDecl) string {
 		b.WriteString("\n")
 	}
 	for _, f := range d.Type.fields {
-		fmt.Fprintf(&b, "%s    %s: %s\n", pyComment(4, f.Doc), f.Name, pyField(f))
+		fmt.Fprintf(&b, "    %s: %s\n%s", f.Name, pyField(f), pyDoc(4, f.Doc))
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -312,42 +316,36 @@ func (p *pyTypesOf) quoted(t *typ) bool {
 
 // pyString returns a text as a literal.
 func pyString(text string) string {
-	return quote(text, func(r rune) string { return fmt.Sprintf(`\U%08x`, r) })
+	return quote(text, "#", func(r rune) string { return fmt.Sprintf(`\U%08x`, r) })
 }
 
-// pyDoc returns the doc string of a class or a function. It is empty if there is no text.
+// pyHash matches what begins a comment, but not a number as in #17. Tools that read lines find
+// directives in strings, too: # noqa, # mypy: ignore-errors.
+var pyHash = regexp.MustCompile(`#([^0-9]|$)`)
+
+// pyEscape returns a line of a doc string as it is written: nothing ends the string, and nothing in
+// it is a directive. The string has the line itself.
+func pyEscape(line string, last bool) string {
+	line = strings.ReplaceAll(line, `\`, `\\`)
+	if strings.Contains(line, `"""`) || last && strings.HasSuffix(line, `"`) {
+		line = strings.ReplaceAll(line, `"`, `\"`)
+	}
+	return pyHash.ReplaceAllString(line, `\x23$1`)
+}
+
+// pyDoc returns the doc string of a class, a function, a field or a type. It is empty if there is no
+// text. Texts of the contract are never comments: a type checker takes some for directives.
 func pyDoc(indent int, text string) string {
 	all := lines(text)
 	if len(all) == 0 {
 		return ""
 	}
 	before := strings.Repeat(" ", indent)
-	var b strings.Builder
-	// Backslashes and quotes are escaped, so that nothing ends the text.
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for i, line := range all {
-		if strings.Contains(line, `"""`) || i == len(all)-1 && strings.HasSuffix(line, `"`) {
-			line = escape.Replace(line)
-		} else {
-			line = strings.ReplaceAll(line, `\`, `\\`)
-		}
-		if i == 0 {
-			b.WriteString(before + `"""` + line)
-			continue
-		}
-		b.WriteString("\n" + strings.TrimRight(before+line, " "))
+		all[i] = strings.TrimRight(before+pyEscape(line, i == len(all)-1), " ")
 	}
 	if len(all) > 1 {
-		b.WriteString("\n" + before)
+		all = append(all, before)
 	}
-	return b.String() + "\"\"\"\n"
-}
-
-// pyComment returns a comment as lines.
-func pyComment(indent int, text string) string {
-	var b strings.Builder
-	for _, line := range lines(text) {
-		b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+"# "+line, " ") + "\n")
-	}
-	return b.String()
+	return before + `"""` + strings.TrimPrefix(strings.Join(all, "\n"), before) + "\"\"\"\n"
 }

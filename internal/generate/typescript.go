@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -145,9 +146,9 @@ func each(types []*typ, f func(*typ) string) (texts []string) {
 	return texts
 }
 
-// tsString returns a text as a literal.
+// tsString returns a text as a literal. Nothing in it ends a script of a web page.
 func tsString(text string) string {
-	return quote(text, func(r rune) string { return fmt.Sprintf(`\u{%x}`, r) })
+	return quote(text, "<", func(r rune) string { return fmt.Sprintf(`\u{%x}`, r) })
 }
 
 // tsProperty returns the name of a property, in quotes if it needs them.
@@ -158,10 +159,26 @@ func tsProperty(name string) string {
 	return tsString(name)
 }
 
+// tsDirective matches what begins a tag or a directive in a comment (@ts-ignore, @internal,
+// #__PURE__, # sourceMappingURL), and each other @ and #, but for a number as in #17.
+var tsDirective = regexp.MustCompile(`@|#(?:[^0-9]|$)`)
+
+// tsEscape returns the line of a comment as it is written: nothing ends the comment, and nothing in
+// it is a directive. Editors show the entities as the characters.
+func tsEscape(line string) string {
+	line = strings.ReplaceAll(line, "*/", `*\/`)
+	return tsDirective.ReplaceAllStringFunc(line, func(found string) string {
+		return fmt.Sprintf("&#%d;%s", found[0], found[1:])
+	})
+}
+
 // tsComment returns a comment at this depth of indentation, with the line break before it. It is
 // empty if there is no text.
 func tsComment(indent int, text string) string {
-	all := lines(strings.ReplaceAll(text, "*/", "*\\/"))
+	all := lines(text)
+	for i, line := range all {
+		all[i] = tsEscape(line)
+	}
 	before := "\n" + strings.Repeat(" ", indent)
 	switch len(all) {
 	case 0:

@@ -27,8 +27,6 @@ class EverythingBoth(TypedDict):
 EverythingValue = TypedDict(
     "EverythingValue",
     {
-        # A text.
-        # It has two lines.
         "text": "str",
         "optional": "NotRequired[str]",
         "nullable": "str | None",
@@ -53,7 +51,6 @@ EverythingValue = TypedDict(
         "any": "NotRequired[Any]",
         "yes": "NotRequired[Any]",
         "never": "NotRequired[Never]",
-        # A shape.
         "shape": "Shape",
         "maybeShape": "Shape | None",
         "node": "Node",
@@ -71,6 +68,11 @@ EverythingValue = TypedDict(
         "folders": "NotRequired[Folders]",
     },
 )
+"""text: A text.
+It has two lines.
+
+shape: A shape.
+"""
 
 
 class Node(TypedDict):
