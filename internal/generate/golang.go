@@ -84,7 +84,7 @@ func (g *goTypes) imports() string {
 	has := func(k kind, format string) bool {
 		return slices.ContainsFunc(g.m.all(), func(t *typ) bool { return g.writes(t, k, format) })
 	}
-	if has(kindTime, "") || has(kindInteger, "duration") {
+	if has(kindTime, "") || has(kindInteger, "duration") || has(kindAttribute, "time") {
 		std = append(std, "\t\"time\"\n")
 	}
 	own := "\t\"" + goModule() + "/workflow\"\n"
@@ -155,6 +155,8 @@ func (g *goTypes) name(t *typ) string {
 		return "map[string]" + g.name(t.of[0])
 	case kindNamed:
 		return t.decl.Name
+	case kindAttribute:
+		return goAttributes[t.format]
 	case kindUnion:
 		rest, null := t.nullable()
 		switch {
@@ -166,6 +168,11 @@ func (g *goTypes) name(t *typ) string {
 		return "*" + g.name(rest)
 	}
 	return "any"
+}
+
+// goAttributes are the types of search attributes.
+var goAttributes = map[string]string{
+	"keyword": "string", "keywordList": "[]string", "int": "int64", "float": "float64", "bool": "bool", "time": "time.Time",
 }
 
 // isNil reports whether the Go type has a nil, which JSON has as null.

@@ -9,10 +9,10 @@ import (
 )
 
 var python = language{
-	name: "python", template: "python.tmpl", method: snake, errorName: exported,
+	name: "python", template: "python.tmpl", method: snake, errorName: exported, startTypes: true,
 	topLevel: []string{
-		"ABSENT", "Answer", "Any", "AsyncIterator", "AsyncWorkflow", "CallOptions", "DeclaredError", "False", "Iterator", "Literal", "Never", "None", "NotRequired", "OtherError",
-		"Outcome", "ReadOptions", "Sent", "SignalOptions", "TopicOptions", "TopicPage", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
+		"ABSENT", "Answer", "Any", "AnyMapping", "AsyncIterator", "AsyncWorkflow", "BoolAttribute", "CallOptions", "DeclaredError", "False", "FloatAttribute", "IntAttribute", "Iterator", "KeywordAttribute", "KeywordListAttribute", "Literal", "Never", "None", "NotRequired", "OtherError",
+		"Outcome", "ReadOptions", "Sent", "SignalOptions", "TimeAttribute", "TopicOptions", "TopicPage", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
 	},
 	members: append([]string{
 		"run", "run_id", "start", "started", "result", "takes_input", "watch", "weft", "with_start", "workflow_id", "workflow_type",
@@ -27,6 +27,12 @@ var python = language{
 					return "None"
 				}
 				return pyType(t)
+			},
+			"startTypes": func(c *class) string {
+				if c.AttributesType == nil && c.MemoType == nil {
+					return ""
+				}
+				return ", " + pyStartType(c.AttributesType) + ", " + pyStartType(c.MemoType)
 			},
 			"tuple": func(of []*errorDecl) string {
 				switch len(of) {
@@ -149,16 +155,26 @@ func (p *pyTypesOf) imports() string {
 		other = other || slices.ContainsFunc(c.Updates, func(u *method) bool { return len(u.Errors) == 0 })
 	}
 	add(&typing, "Unpack", updates || queries || signals || topics)
+	attribute := func(of string) bool {
+		return is(func(t *typ) bool { return t.kind == kindAttribute && t.format == of })
+	}
 	add(&weft, "ABSENT", absent)
 	add(&weft, "Answer", queries)
+	add(&weft, "AnyMapping", slices.ContainsFunc(p.m.Workflows, func(c *class) bool { return (c.AttributesType == nil) != (c.MemoType == nil) }))
 	add(&weft, "AsyncWorkflow", !p.m.Sync)
+	add(&weft, "BoolAttribute", attribute("bool"))
 	add(&weft, "CallOptions", updates)
 	add(&weft, "DeclaredError", len(p.m.Errors) > 0)
+	add(&weft, "FloatAttribute", attribute("float"))
+	add(&weft, "IntAttribute", attribute("int"))
+	add(&weft, "KeywordAttribute", attribute("keyword"))
+	add(&weft, "KeywordListAttribute", attribute("keywordList"))
 	add(&weft, "OtherError", other)
 	add(&weft, "Outcome", updates)
 	add(&weft, "ReadOptions", queries)
 	add(&weft, "Sent", signals)
 	add(&weft, "SignalOptions", signals)
+	add(&weft, "TimeAttribute", attribute("time"))
 	add(&weft, "TopicOptions", topics)
 	add(&weft, "TopicPage", topics)
 	add(&weft, "Workflow", p.m.Sync)
@@ -245,8 +261,18 @@ func pyType(t *typ) string {
 		return strings.Join(each(t.of, pyType), " | ")
 	case kindNamed:
 		return t.decl.Name
+	case kindAttribute:
+		return capital(t.format) + "Attribute"
 	}
 	return "Any"
+}
+
+// pyStartType returns the type of the attributes or the memo of a start.
+func pyStartType(d *typeDecl) string {
+	if d == nil {
+		return "AnyMapping"
+	}
+	return d.Name
 }
 
 // pyBase returns a type as an argument of a base class, which Python evaluates: a name that is

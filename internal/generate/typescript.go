@@ -9,10 +9,10 @@ import (
 )
 
 var typescript = language{
-	name: "typescript", template: "typescript.tmpl", method: camel, errorName: exported,
+	name: "typescript", template: "typescript.tmpl", method: camel, errorName: exported, startTypes: true,
 	topLevel: []string{
 		"Answer", "Array", "CallOptions", "Costed", "DeclaredError", "None", "Object", "Outcome", "AsyncGenerator", "Promise", "ReadOptions", "Record",
-		"SignalOptions", "TopicOptions", "TopicPage", "Workflow",
+		"SearchAttributes", "SignalOptions", "TopicOptions", "TopicPage", "Workflow",
 	},
 	members: []string{
 		"constructor", "hasOwnProperty", "isPrototypeOf", "of", "propertyIsEnumerable", "readTopic", "result", "run", "runId", "sendQuery", "sendSignal",
@@ -28,8 +28,21 @@ var typescript = language{
 				return tsType(t)
 			},
 			"isObject": func(t *typ) bool { return t.kind == kindObject },
-			"imports":  func() string { return strings.Join(tsImports(m), ", ") },
-			"outcome":  tsOutcome,
+			"startTypes": func(c *class) string {
+				if c.AttributesType == nil && c.MemoType == nil {
+					return ""
+				}
+				attributes, memo := "SearchAttributes", ""
+				if c.AttributesType != nil {
+					attributes = c.AttributesType.Name
+				}
+				if c.MemoType != nil {
+					memo = ", " + c.MemoType.Name
+				}
+				return ", " + attributes + memo
+			},
+			"imports": func() string { return strings.Join(tsImports(m), ", ") },
+			"outcome": tsOutcome,
 			"declared": func(e *errorDecl) string {
 				if e.Details == nil {
 					return "DeclaredError<" + tsString(e.Type) + ">"
@@ -44,8 +57,9 @@ var typescript = language{
 // tsImports returns the names that the file imports, sorted. A name that it does not use would be
 // an error in strict programs.
 func tsImports(m *model) (names []string) {
-	var updates, queries, signals, topics, none bool
+	var updates, queries, signals, topics, none, attributes bool
 	for _, c := range m.Workflows {
+		attributes = attributes || c.AttributesType == nil && c.MemoType != nil
 		updates, queries, signals = updates || len(c.Updates) > 0, queries || len(c.Queries) > 0, signals || len(c.Signals) > 0
 		topics = topics || len(c.Topics) > 0
 		none = none || c.Input == nil || c.Result == nil
@@ -67,6 +81,7 @@ func tsImports(m *model) (names []string) {
 		{"type None", none},
 		{"type Outcome", updates},
 		{"type ReadOptions", queries},
+		{"type SearchAttributes", attributes},
 		{"type SignalOptions", signals},
 		{"type TopicOptions", topics},
 		{"type TopicPage", topics},
@@ -134,8 +149,19 @@ func tsType(t *typ) string {
 		return strings.Join(each(t.of, tsType), " | ")
 	case kindNamed:
 		return t.decl.Name
+	case kindAttribute:
+		return tsAttribute(t.format)
 	}
 	return "unknown"
+}
+
+// tsAttribute returns the type of the value of a search attribute. The value names its type.
+func tsAttribute(of string) string {
+	value := map[string]string{"int": "number", "float": "number", "bool": "boolean", "keywordList": "string[]"}[of]
+	if value == "" {
+		value = "string"
+	}
+	return "{ " + tsProperty(of) + ": " + value + " }"
 }
 
 // each returns what a function returns for each type.

@@ -27,8 +27,21 @@ export interface ReadOptions extends WaitOptions {
   runId?: string;
 }
 
-/** The options of the start of a run. */
-export interface StartOptions extends Omit<Schemas["StartRequest"], "workflowId" | "type" | "input">, WaitOptions {}
+/** Search attributes by name. Each value names its type: `{ Region: { keyword: "eu" } }`. */
+export type SearchAttributes = Schemas["SearchAttributes"];
+
+/** The fields of a memo by name. */
+export type Memo = Schemas["Memo"];
+
+/** The options of the start of a run, whose search attributes and memo have these types. */
+export interface StartOptions<A = SearchAttributes, M = Memo>
+  extends Omit<Schemas["StartRequest"], "workflowId" | "type" | "input" | "searchAttributes" | "memo">,
+    WaitOptions {
+  /** By which the run is found. They are never encrypted. */
+  searchAttributes?: A;
+  /** What descriptions and lists of runs show. */
+  memo?: M;
+}
 
 /** The options of a signal or an update. */
 export interface CallOptions extends ReadOptions {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias, Unpack
 
 from typing_extensions import NotRequired, TypedDict
-from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
+from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, KeywordAttribute, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
 
 
 class Described(TypedDict):
@@ -422,6 +422,152 @@ globalThis.pwned = true;
 globalThis.pwned = true;
 """
 
+HostileAttributes = TypedDict(
+    "HostileAttributes",
+    {
+        "\u0000\u202e\ufeff": "NotRequired[KeywordAttribute]",
+        "\nglobalThis.pwned = true; //": "NotRequired[KeywordAttribute]",
+        "\u000d\nvar Pwned = 1": "NotRequired[KeywordAttribute]",
+        "\"\"\"\nimport sys; sys.pwned = True\n\"\"\"": "NotRequired[KeywordAttribute]",
+        "\"; globalThis.pwned = true; //": "NotRequired[KeywordAttribute]",
+        "\u0023 mypy: nonsense": "NotRequired[KeywordAttribute]",
+        "$defs/~0~1": "NotRequired[KeywordAttribute]",
+        "%s%d": "NotRequired[KeywordAttribute]",
+        "'\"\"\"\u200b'": "NotRequired[KeywordAttribute]",
+        "'''\nimport sys; sys.pwned = True\n'''": "NotRequired[KeywordAttribute]",
+        "*/ globalThis.pwned = true; /*": "NotRequired[KeywordAttribute]",
+        "*\u200b/ globalThis.pwned = true; /*": "NotRequired[KeywordAttribute]",
+        "+build ignore": "NotRequired[KeywordAttribute]",
+        "</script>": "NotRequired[KeywordAttribute]",
+        "@ts-expect-error": "NotRequired[KeywordAttribute]",
+        "Later": "NotRequired[Any]",
+        "Later2": "NotRequired[Any]",
+        "Later3": "NotRequired[Any]",
+        "\\": "NotRequired[KeywordAttribute]",
+        "\\\"": "NotRequired[KeywordAttribute]",
+        "\\N{BULLET}\\x22": "NotRequired[KeywordAttribute]",
+        "` json:\"x\"`; var Pwned = 1 //": "NotRequired[KeywordAttribute]",
+        "`${globalThis.pwned = true}`": "NotRequired[KeywordAttribute]",
+        "go:build ignore": "NotRequired[KeywordAttribute]",
+        "mypy: nonsense": "NotRequired[KeywordAttribute]",
+        "nolint": "NotRequired[KeywordAttribute]",
+        "pragma: \\x00\\": "NotRequired[KeywordAttribute]",
+        "type: ignore": "NotRequired[KeywordAttribute]",
+        "x \u0023 type: ignore \u0023 noqa": "NotRequired[KeywordAttribute]",
+        "{{.}}": "NotRequired[KeywordAttribute]",
+        "\u2028globalThis.pwned = true;\u2029": "NotRequired[KeywordAttribute]",
+    },
+)
+"""The search attributes of a start of Hostile."""
+
+HostileMemo = TypedDict(
+    "HostileMemo",
+    {
+        "\u0000\u202e\ufeff": "NotRequired[str]",
+        "\nglobalThis.pwned = true; //": "NotRequired[str]",
+        "\u000d\nvar Pwned = 1": "NotRequired[str]",
+        "\"\"\"\nimport sys; sys.pwned = True\n\"\"\"": "NotRequired[str]",
+        "\"; globalThis.pwned = true; //": "NotRequired[str]",
+        "\u0023 mypy: nonsense": "NotRequired[str]",
+        "$defs/~0~1": "NotRequired[str]",
+        "%s%d": "NotRequired[str]",
+        "'\"\"\"\u200b'": "NotRequired[str]",
+        "'''\nimport sys; sys.pwned = True\n'''": "NotRequired[str]",
+        "*/ globalThis.pwned = true; /*": "NotRequired[str]",
+        "*\u200b/ globalThis.pwned = true; /*": "NotRequired[str]",
+        "+build ignore": "NotRequired[str]",
+        "</script>": "NotRequired[str]",
+        "@ts-expect-error": "NotRequired[str]",
+        "\\": "NotRequired[str]",
+        "\\\"": "NotRequired[str]",
+        "\\N{BULLET}\\x22": "NotRequired[str]",
+        "` json:\"x\"`; var Pwned = 1 //": "NotRequired[str]",
+        "`${globalThis.pwned = true}`": "NotRequired[str]",
+        "go:build ignore": "NotRequired[str]",
+        "mypy: nonsense": "NotRequired[str]",
+        "nolint": "NotRequired[str]",
+        "pragma: \\x00\\": "NotRequired[str]",
+        "type: ignore": "NotRequired[str]",
+        "x \u0023 type: ignore \u0023 noqa": "NotRequired[str]",
+        "{{.}}": "NotRequired[str]",
+        "\u2028globalThis.pwned = true;\u2029": "NotRequired[str]",
+    },
+)
+"""The memo of a start of Hostile.
+
+:
+
+
+globalThis.pwned = true; //:
+globalThis.pwned = true; //
+
+
+var Pwned = 1:
+
+var Pwned = 1
+
+\"\"\"
+import sys; sys.pwned = True
+\"\"\": \"\"\"
+import sys; sys.pwned = True
+\"\"\"
+
+"; globalThis.pwned = true; //: "; globalThis.pwned = true; //
+
+\x23 mypy: nonsense: \x23 mypy: nonsense
+
+$defs/~0~1: $defs/~0~1
+
+%s%d: %s%d
+
+'\"\"\"': '\"\"\"'
+
+'''
+import sys; sys.pwned = True
+''': '''
+import sys; sys.pwned = True
+'''
+
+*/ globalThis.pwned = true; /*: */ globalThis.pwned = true; /*
+
+*/ globalThis.pwned = true; /*: */ globalThis.pwned = true; /*
+
++build ignore: +build ignore
+
+</script>: </script>
+
+@ts-expect-error: @ts-expect-error
+
+\\: \\
+
+\\": \\"
+
+\\N{BULLET}\\x22: \\N{BULLET}\\x22
+
+` json:"x"`; var Pwned = 1 //: ` json:"x"`; var Pwned = 1 //
+
+`${globalThis.pwned = true}`: `${globalThis.pwned = true}`
+
+go:build ignore: go:build ignore
+
+mypy: nonsense: mypy: nonsense
+
+nolint: nolint
+
+pragma: \\x00\\: pragma: \\x00\\
+
+type: ignore: type: ignore
+
+x \x23 type: ignore \x23 noqa: x \x23 type: ignore \x23 noqa
+
+{{.}}: {{.}}
+
+
+globalThis.pwned = true;
+:
+globalThis.pwned = true;
+"""
+
 Alias17: TypeAlias = list[str]
 """@ts-expect-error"""
 
@@ -677,7 +823,7 @@ class GlobalThisPwnedTrueWorkflow3(AsyncWorkflow[Hostile3GlobalThisPwnedTrue, Ho
     workflow_type = "`${globalThis.pwned = true}`"
 
 
-class Hostile(AsyncWorkflow[None, None]):
+class Hostile(AsyncWorkflow[None, None, HostileAttributes, HostileMemo]):
     """*/ globalThis.pwned = true; /*
     "; globalThis.pwned = true; //
 

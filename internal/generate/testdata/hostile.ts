@@ -304,6 +304,108 @@ export interface Hostile9GlobalThisPwnedTrue {
   "b\u2028globalThis.pwned = true;\u2029"?: "\u2028globalThis.pwned = true;\u2029" | "x";
 }
 
+/** The search attributes of a start of Hostile. */
+export interface HostileAttributes {
+  "\u0000\u202e\ufeff"?: { keyword: string };
+  "\nglobalThis.pwned = true; //"?: { keyword: string };
+  "\u000d\nvar Pwned = 1"?: { keyword: string };
+  "\"\"\"\nimport sys; sys.pwned = True\n\"\"\""?: { keyword: string };
+  "\"; globalThis.pwned = true; //"?: { keyword: string };
+  "# mypy: nonsense"?: { keyword: string };
+  "$defs/~0~1"?: { keyword: string };
+  "%s%d"?: { keyword: string };
+  "'\"\"\"\u200b'"?: { keyword: string };
+  "'''\nimport sys; sys.pwned = True\n'''"?: { keyword: string };
+  "*/ globalThis.pwned = true; /*"?: { keyword: string };
+  "*\u200b/ globalThis.pwned = true; /*"?: { keyword: string };
+  "+build ignore"?: { keyword: string };
+  "\u003c/script>"?: { keyword: string };
+  "@ts-expect-error"?: { keyword: string };
+  Later?: unknown;
+  Later2?: unknown;
+  Later3?: unknown;
+  "\\"?: { keyword: string };
+  "\\\""?: { keyword: string };
+  "\\N{BULLET}\\x22"?: { keyword: string };
+  "` json:\"x\"`; var Pwned = 1 //"?: { keyword: string };
+  "`${globalThis.pwned = true}`"?: { keyword: string };
+  "go:build ignore"?: { keyword: string };
+  "mypy: nonsense"?: { keyword: string };
+  nolint?: { keyword: string };
+  "pragma: \\x00\\"?: { keyword: string };
+  "type: ignore"?: { keyword: string };
+  "x # type: ignore # noqa"?: { keyword: string };
+  "{{.}}"?: { keyword: string };
+  "\u2028globalThis.pwned = true;\u2029"?: { keyword: string };
+}
+
+/** The memo of a start of Hostile. */
+export interface HostileMemo {
+  "\u0000\u202e\ufeff"?: string;
+  /** globalThis.pwned = true; // */
+  "\nglobalThis.pwned = true; //"?: string;
+  /** var Pwned = 1 */
+  "\u000d\nvar Pwned = 1"?: string;
+  /**
+   * """
+   * import sys; sys.pwned = True
+   * """
+   */
+  "\"\"\"\nimport sys; sys.pwned = True\n\"\"\""?: string;
+  /** "; globalThis.pwned = true; // */
+  "\"; globalThis.pwned = true; //"?: string;
+  /** &#35; mypy: nonsense */
+  "# mypy: nonsense"?: string;
+  /** $defs/~0~1 */
+  "$defs/~0~1"?: string;
+  /** %s%d */
+  "%s%d"?: string;
+  /** '"""' */
+  "'\"\"\"\u200b'"?: string;
+  /**
+   * '''
+   * import sys; sys.pwned = True
+   * '''
+   */
+  "'''\nimport sys; sys.pwned = True\n'''"?: string;
+  /** *\/ globalThis.pwned = true; /* */
+  "*/ globalThis.pwned = true; /*"?: string;
+  /** *\/ globalThis.pwned = true; /* */
+  "*\u200b/ globalThis.pwned = true; /*"?: string;
+  /** +build ignore */
+  "+build ignore"?: string;
+  /** </script> */
+  "\u003c/script>"?: string;
+  /** &#64;ts-expect-error */
+  "@ts-expect-error"?: string;
+  /** \ */
+  "\\"?: string;
+  /** \" */
+  "\\\""?: string;
+  /** \N{BULLET}\x22 */
+  "\\N{BULLET}\\x22"?: string;
+  /** ` json:"x"`; var Pwned = 1 // */
+  "` json:\"x\"`; var Pwned = 1 //"?: string;
+  /** `${globalThis.pwned = true}` */
+  "`${globalThis.pwned = true}`"?: string;
+  /** go:build ignore */
+  "go:build ignore"?: string;
+  /** mypy: nonsense */
+  "mypy: nonsense"?: string;
+  /** nolint */
+  nolint?: string;
+  /** pragma: \x00\ */
+  "pragma: \\x00\\"?: string;
+  /** type: ignore */
+  "type: ignore"?: string;
+  /** x &#35; type: ignore &#35; noqa */
+  "x # type: ignore # noqa"?: string;
+  /** {{.}} */
+  "{{.}}"?: string;
+  /** globalThis.pwned = true; */
+  "\u2028globalThis.pwned = true;\u2029"?: string;
+}
+
 export type T = DeclaredError<"\u0000\u202e\ufeff", Hostile14>;
 
 /** globalThis.pwned = true; // */
@@ -466,7 +568,7 @@ export class GlobalThisPwnedTrueWorkflow3 extends Workflow<Hostile3GlobalThisPwn
  * $defs/~0~1
  * \N{BULLET}\x22
  */
-export class Hostile extends Workflow<None, None> {
+export class Hostile extends Workflow<None, None, HostileAttributes, HostileMemo> {
   static override readonly type = "hostile";
   static override readonly takesInput = false;
 

@@ -13,10 +13,12 @@ import httpx
 from . import _core as core
 from ._core import ABSENT, Pause, R, Reply, Request, Steps, T
 from ._values import (
+    A,
     Accepted,
     Answer,
     CallOptions,
     Ended,
+    M,
     OtherError,
     Outcome,
     Page,
@@ -269,7 +271,7 @@ def _reply(answer: httpx.Response) -> Reply:
     return Reply(answer.status_code, answer.reason_phrase, answer.headers, answer.content)
 
 
-class _Class(Generic[I, R]):
+class _Class(Generic[I, R, A, M]):
     """What the classes of both clients have."""
 
     workflow_type: ClassVar[str] = ""
@@ -278,16 +280,16 @@ class _Class(Generic[I, R]):
     """Whether a start of the type takes an input."""
 
     @classmethod
-    def with_start(cls, input: I, **options: Unpack[StartOptions]) -> Start:
+    def with_start(cls, input: I, **options: Unpack[StartOptions[A, M]]) -> Start:
         """Returns the option ``start`` of an update or a signal that starts a run if none is open."""
-        return Start(core.start_body(cls.workflow_type, cls._input(input), options))
+        return Start(core.start_body(cls.workflow_type, cls._input(input), cast(StartOptions, options)))
 
     @classmethod
     def _input(cls, input: I) -> object:
         return input if cls.takes_input else ABSENT
 
 
-class AsyncWorkflow(_Class[I, R]):
+class AsyncWorkflow(_Class[I, R, A, M]):
     """A workflow of a type, with its id.
 
     ``weft generate python`` writes a subclass for each type. Its methods send the updates, queries
@@ -304,17 +306,17 @@ class AsyncWorkflow(_Class[I, R]):
         """What the start has returned, with its cost."""
 
     @classmethod
-    async def start(cls, weft: AsyncWeft, workflow_id: str, input: I, **options: Unpack[StartOptions]) -> Self:
+    async def start(cls, weft: AsyncWeft, workflow_id: str, input: I, **options: Unpack[StartOptions[A, M]]) -> Self:
         """Starts a run. It is durable when this returns."""
-        run = await weft.start(workflow_id, cls.workflow_type, cls._input(input), **options)
+        run = await weft._drive(core.start(workflow_id, cls.workflow_type, cls._input(input), cast(StartOptions, options)))
         started = cls(weft, run.workflow_id, run.run_id)
         started.started = run
         return started
 
     @classmethod
-    async def run(cls, weft: AsyncWeft, workflow_id: str, input: I, **options: Unpack[StartOptions]) -> Ended[R]:
+    async def run(cls, weft: AsyncWeft, workflow_id: str, input: I, **options: Unpack[StartOptions[A, M]]) -> Ended[R]:
         """Starts a run, and returns its outcome when it has ended."""
-        return await weft.run(workflow_id, cls.workflow_type, cls._input(input), **options)
+        return await weft._drive(core.run(workflow_id, cls.workflow_type, cls._input(input), cast(StartOptions, options)))
 
     async def result(self, **options: Unpack[ReadOptions]) -> Ended[R]:
         """Waits until the run has ended. After a continue-as-new it waits for the next run."""
@@ -341,7 +343,7 @@ class AsyncWorkflow(_Class[I, R]):
         return self.weft.topic(self.workflow_id, name, **options)
 
 
-class Workflow(_Class[I, R]):
+class Workflow(_Class[I, R, A, M]):
     """A workflow of a type, with its id, for the client that blocks: see AsyncWorkflow."""
 
     def __init__(self, weft: Weft, workflow_id: str, run_id: str | None = None) -> None:
@@ -354,17 +356,17 @@ class Workflow(_Class[I, R]):
         """What the start has returned, with its cost."""
 
     @classmethod
-    def start(cls, weft: Weft, workflow_id: str, input: I, **options: Unpack[StartOptions]) -> Self:
+    def start(cls, weft: Weft, workflow_id: str, input: I, **options: Unpack[StartOptions[A, M]]) -> Self:
         """Starts a run. It is durable when this returns."""
-        run = weft.start(workflow_id, cls.workflow_type, cls._input(input), **options)
+        run = weft._drive(core.start(workflow_id, cls.workflow_type, cls._input(input), cast(StartOptions, options)))
         started = cls(weft, run.workflow_id, run.run_id)
         started.started = run
         return started
 
     @classmethod
-    def run(cls, weft: Weft, workflow_id: str, input: I, **options: Unpack[StartOptions]) -> Ended[R]:
+    def run(cls, weft: Weft, workflow_id: str, input: I, **options: Unpack[StartOptions[A, M]]) -> Ended[R]:
         """Starts a run, and returns its outcome when it has ended."""
-        return weft.run(workflow_id, cls.workflow_type, cls._input(input), **options)
+        return weft._drive(core.run(workflow_id, cls.workflow_type, cls._input(input), cast(StartOptions, options)))
 
     def result(self, **options: Unpack[ReadOptions]) -> Ended[R]:
         """Waits until the run has ended. After a continue-as-new it waits for the next run."""
