@@ -125,8 +125,14 @@ class CallTest(unittest.TestCase):
 
     def test_the_options_of_a_start(self) -> None:
         client = Answering(says({"workflowId": "a", "runId": "r"}))
-        client.weft.start("a", "b", request_id="i", run_timeout=1.5, search_attributes={"Region": "eu"}, id_reuse_policy="rejectDuplicate", deadline=time.time() + 9)
-        want = {"workflowId": "a", "type": "b", "requestId": "i", "runTimeout": "1500ms", "searchAttributes": {"Region": "eu"}, "idReusePolicy": "rejectDuplicate"}
+        client.weft.start(
+            "a", "b", request_id="i", run_timeout=1.5, search_attributes={"Region": {"keyword": "eu"}}, id_reuse_policy="rejectDuplicate", deadline=time.time() + 9,
+            retry_policy={"initial_interval": 0.5, "maximum_attempts": 3, "non_retryable_error_types": ["declined"]},
+        )  # fmt: skip
+        want = {
+            "workflowId": "a", "type": "b", "requestId": "i", "runTimeout": "1500ms", "searchAttributes": {"Region": {"keyword": "eu"}}, "idReusePolicy": "rejectDuplicate",
+            "retryPolicy": {"initialInterval": "500ms", "maximumAttempts": 3, "nonRetryableErrorTypes": ["declined"]},
+        }  # fmt: skip
         self.assertEqual(client.asked[0].body, want)
 
     def test_errors(self) -> None:

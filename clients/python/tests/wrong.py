@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tests.generated.cart import Approval, Cart, Item, UnknownSKU
+from typing import assert_never
+
+from tests.generated.cart import Approval, BadQuantity, Cart, CheckingOut, Item, UnknownSKU
 from tests.generated.types import AllTypes, EverythingValue, Noted
-from weft_client import AsyncWeft
+from weft_client import AsyncWeft, Completed, Failed, OtherError, Rejected
 
 
 async def wrong(weft: AsyncWeft, cart: Cart) -> None:
@@ -17,6 +19,13 @@ async def wrong(weft: AsyncWeft, cart: Cart) -> None:
     await cart.add_item({"sku": "tea"})  # wrong: typeddict-item
     await cart.add_item({"sku": "tea", "quantity": "1"})  # wrong: typeddict-item
     await cart.add_item("tea")  # wrong: arg-type
+    await cart.add_item({"sku": "tea", "quantity": 1}, timeouts=1)  # wrong: call-arg
+    await cart.note(1)  # wrong: arg-type
+    await cart.note("x", timeout=1)  # wrong: call-arg
+    await Cart.start(weft, "cart-1", {"owner": "ada"}, retry_policy={"maximum_attempts": 3})
+    await Cart.start(weft, "cart-1", {"owner": "ada"}, retry_policy={"maximum_attemps": 3})  # wrong: typeddict-unknown-key
+    await Cart.start(weft, "cart-1", {"owner": "ada"}, retry_policy={"maximum_attempts": "3"})  # wrong: typeddict-item
+    await Cart.start(weft, "cart-1", {"owner": "ada"}, id_conflict_policy="use")  # wrong: arg-type
     (await cart.cart()).stage  # wrong: attr-defined
     (await cart.cart()).result["totals"]  # wrong: typeddict-item
     (await cart.cart()).result["lines"][0]  # wrong: index
@@ -38,6 +47,40 @@ async def wrong(weft: AsyncWeft, cart: Cart) -> None:
     item: Item = {"sku": "tea", "quantity": 1, "colour": "red"}  # wrong: typeddict-unknown-key
 
 
+async def branches(cart: Cart) -> str:
+    added = await cart.add_item({"sku": "tea", "quantity": 1})
+    match added:
+        case Completed(result=total):
+            return f"{total['cents']}"
+        case Rejected(error=error) | Failed(error=error):
+            match error:
+                case BadQuantity() | CheckingOut():
+                    return error.message
+                case UnknownSKU():
+                    return error.details["sku"]
+                case OtherError(message=message):
+                    return message
+                case _:
+                    assert_never(error)
+        case _:
+            assert_never(added)
+
+
+async def forgotten(cart: Cart) -> str:
+    added = await cart.add_item({"sku": "tea", "quantity": 1})
+    match added:
+        case Completed(result=total):
+            return f"{total['cents']}"
+        case Rejected(error=error):
+            match error:
+                case BadQuantity() | UnknownSKU() | OtherError():
+                    return error.message
+                case _:
+                    assert_never(error)  # wrong: arg-type
+        case _:
+            assert_never(added)  # wrong: arg-type
+
+
 async def values(all: EverythingValue, types: AllTypes) -> None:
     all["nullable"].upper()  # wrong: union-attr
     all["level"] = "higher"  # wrong: typeddict-item
@@ -50,6 +93,7 @@ async def values(all: EverythingValue, types: AllTypes) -> None:
         page.items[0].value["name"].upper()
         page.items[0].value["names"]  # wrong: typeddict-item
     types.progres()  # wrong: attr-defined
+    types.progress(from_ofset=3)  # wrong: call-arg
     await types.same("x")  # wrong: call-arg
 
 

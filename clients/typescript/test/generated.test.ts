@@ -113,6 +113,17 @@ test("a wrong use of a generated class does not compile", () => {
     await cart.addItem({ sku: "tea" });
     // @ts-expect-error a quantity is a number
     await cart.addItem({ sku: "tea", quantity: "1" });
+    // @ts-expect-error an option is misspelt
+    await cart.addItem({ sku: "tea", quantity: 1 }, { deadlin: 1 });
+    // @ts-expect-error a note is a text
+    await cart.note(1);
+    // @ts-expect-error a signal has no timeout
+    await cart.note("x", { timeout: "1s" });
+    await Cart.start(weft, "cart-1", { owner: "ada" }, { retryPolicy: { maximumAttempts: 3 } });
+    // @ts-expect-error a member of the retry policy is misspelt
+    await Cart.start(weft, "cart-1", { owner: "ada" }, { retryPolicy: { maximumAttemps: 3 } });
+    // @ts-expect-error there is no such policy
+    await Cart.start(weft, "cart-1", { owner: "ada" }, { idConflictPolicy: "use" });
     // @ts-expect-error an update is no query
     (await cart.cart()).stage;
     // @ts-expect-error there is no such member of the result
@@ -137,6 +148,48 @@ test("a wrong use of a generated class does not compile", () => {
       ended.result.price;
     }
   };
+  const branches = async (cart: Cart): Promise<string> => {
+    const added = await cart.addItem({ sku: "tea", quantity: 1 });
+    switch (added.stage) {
+      case "completed":
+        return `${added.result.cents}`;
+      case "rejected":
+      case "failed":
+        switch (added.error.type) {
+          case "badQuantity":
+          case "checkingOut":
+          case undefined:
+            return added.error.message;
+          case "unknownSKU":
+            return added.error.details.sku;
+          default:
+            return added.error satisfies never;
+        }
+      default:
+        return added satisfies never;
+    }
+  };
+  const forgotten = async (cart: Cart): Promise<string> => {
+    const added = await cart.addItem({ sku: "tea", quantity: 1 });
+    switch (added.stage) {
+      case "completed":
+        return `${added.result.cents}`;
+      case "rejected":
+        switch (added.error.type) {
+          case "badQuantity":
+          case "unknownSKU":
+          case undefined:
+            return added.error.message;
+          default:
+            // @ts-expect-error one of the errors is forgotten
+            return added.error satisfies never;
+        }
+      default:
+        // @ts-expect-error a stage is forgotten
+        return added satisfies never;
+    }
+  };
+  assert.equal(typeof branches, typeof forgotten);
   const values = async (all: EverythingValue, types: AllTypes): Promise<void> => {
     all.optional?.length;
     // @ts-expect-error it may be absent
@@ -162,6 +215,8 @@ test("a wrong use of a generated class does not compile", () => {
       // @ts-expect-error a step has no such member
       items[0]?.value.percents;
     }
+    // @ts-expect-error an option is misspelt
+    types.progress({ form: 3 });
     // @ts-expect-error there is no such topic
     types.progres();
     // @ts-expect-error it takes no input

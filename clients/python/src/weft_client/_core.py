@@ -248,11 +248,25 @@ def start_body(type_: str, input_: object, options: StartOptions) -> dict[str, A
     for name, value in options.items():
         if name == "deadline" or value is None:
             continue
-        if name in ("run_timeout", "execution_timeout", "start_delay"):
-            value = duration(float(str(value)))
-        first, *others = name.split("_")
-        body[first + "".join(word.capitalize() for word in others)] = value
+        if name == "retry_policy":
+            value = {wire_name(of): wire_value(of, part) for of, part in options["retry_policy"].items()}
+        body[wire_name(name)] = wire_value(name, value)
     return body
+
+
+TIMES: Final = ("run_timeout", "execution_timeout", "start_delay", "initial_interval", "maximum_interval")
+"""The options that are times, in seconds."""
+
+
+def wire_name(name: str) -> str:
+    """Returns the name that the API has for an option."""
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def wire_value(name: str, value: object) -> object:
+    """Returns the value of an option as the API takes it."""
+    return duration(float(str(value))) if name in TIMES else value
 
 
 def with_start(options: SignalOptions) -> dict[str, Any]:

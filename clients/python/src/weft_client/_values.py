@@ -312,6 +312,21 @@ A = TypeVarWithDefault("A", default=AnyMapping)
 M = TypeVarWithDefault("M", default=AnyMapping)
 
 
+class RetryPolicy(TypedDict, total=False):
+    """When another run follows one that failed or timed out. Times are in seconds."""
+
+    initial_interval: float
+    """The wait before the second attempt; 1 without it."""
+    backoff_coefficient: float
+    """The factor by which the wait grows with each attempt; 2 without it."""
+    maximum_interval: float
+    """The longest wait; 100 times the first without it."""
+    maximum_attempts: int
+    """How many attempts there may be in all; without it, or with 0, there is no limit."""
+    non_retryable_error_types: list[str]
+    """Types of errors after which no attempt follows."""
+
+
 class StartOptions(WaitOptions, Generic[A, M], total=False):
     """The options of the start of a run. Times are in seconds."""
 
@@ -326,7 +341,7 @@ class StartOptions(WaitOptions, Generic[A, M], total=False):
     run_timeout: float
     execution_timeout: float
     start_delay: float
-    retry_policy: Mapping[str, object]
+    retry_policy: RetryPolicy
     cron_schedule: str
 
 
