@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/cli"
@@ -18,7 +19,7 @@ type generateCommand struct {
 	From       string   `placeholder:"FILE" help:"File with the contract, as weft contract export writes it, or - for standard input. Without it, the deployment is asked."`
 	Out        string   `placeholder:"FILE" help:"File to write. Without it, the client is printed."`
 	Types      []string `placeholder:"TYPE" lookup:"types" help:"Workflow types to write a class for. Without it, all."`
-	Package    string   `placeholder:"NAME" help:"Name of the package in Go. Without it, client."`
+	Package    string   `placeholder:"NAME" help:"Name of the package in Go. Without it, that of the folder of --out, or client."`
 	Sync       bool     `help:"Write methods that block, in Python."`
 	cli.Remote `embed:""`
 }
@@ -32,7 +33,7 @@ func (g generateCommand) Run(ctx context.Context, s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	text, err := generate.Client(d, g.Language, generate.Options{Types: g.Types, Package: g.Package, Sync: g.Sync})
+	text, err := generate.Client(d, g.Language, generate.Options{Types: g.Types, Package: g.packageName(), Sync: g.Sync})
 	if err != nil {
 		return cli.Errorf(cli.Usage, "%w", err)
 	}
@@ -41,6 +42,19 @@ func (g generateCommand) Run(ctx context.Context, s *cli.Session) error {
 		return err
 	}
 	return os.WriteFile(g.Out, text, 0o644)
+}
+
+// packageName returns the name of the package in Go, or nothing for the default. A package is named
+// as its folder, if it can be.
+func (g generateCommand) packageName() string {
+	if g.Package != "" || g.Out == "" {
+		return g.Package
+	}
+	path, err := filepath.Abs(g.Out)
+	if folder := filepath.Base(filepath.Dir(path)); err == nil && generate.IsPackage(folder) {
+		return folder
+	}
+	return ""
 }
 
 // contract reads the contract from a file or from the deployment.

@@ -25,6 +25,12 @@ var golang = language{
 		g := &goTypes{m}
 		return template.FuncMap{
 			"type": g.name, "declare": g.declare, "string": strconv.Quote, "comment": goComment, "imports": g.imports,
+			"about": func(c *class) string {
+				if c.Doc == "" {
+					return fmt.Sprintf("%s is the workflow type %q.", c.Name, c.Type)
+				}
+				return c.Doc
+			},
 			"payload": func(t *typ) string {
 				if t == nil {
 					return "workflow.None"
@@ -50,7 +56,7 @@ var golang = language{
 		}
 	},
 	finish: func(text []byte, o Options) ([]byte, error) {
-		if o.Package != "" && (!token.IsIdentifier(o.Package) || o.Package == "_") {
+		if o.Package != "" && !IsPackage(o.Package) {
 			return nil, fmt.Errorf("%q is no name of a package in Go", o.Package)
 		}
 		formatted, err := format.Source(text)
@@ -60,6 +66,9 @@ var golang = language{
 		return formatted, nil
 	},
 }
+
+// IsPackage reports whether a Go package may have this name.
+func IsPackage(name string) bool { return token.IsIdentifier(name) && name != "_" }
 
 // initialisms are words that Go writes in capitals.
 var initialisms = []string{"api", "html", "http", "id", "ip", "json", "sku", "sql", "ttl", "ui", "uri", "url", "utf8", "uuid", "xml"}

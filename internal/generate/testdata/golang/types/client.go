@@ -139,6 +139,7 @@ var (
 	ErrPromise    = workflow.NewError("Promise", "")
 )
 
+// Everything is the workflow type "Everything".
 var Everything = struct {
 	workflow.Type[workflow.None, workflow.None]
 	Region workflow.Attribute[string]
@@ -147,6 +148,7 @@ var Everything = struct {
 	Region: workflow.NewAttribute[string]("Region"),
 }
 
+// AllTypes is the workflow type "all-types".
 var AllTypes = struct {
 	workflow.Type[EverythingValue, any]
 	T          workflow.Update[workflow.None, workflow.None]
@@ -210,6 +212,7 @@ var AllTypes = struct {
 	Note:          workflow.NewMemo[string]("note"),
 }
 
+// Noted is the workflow type "noted".
 var Noted = struct {
 	workflow.Type[workflow.None, workflow.None]
 	Note workflow.Memo[string]
@@ -218,6 +221,7 @@ var Noted = struct {
 	Note: workflow.NewMemo[string]("note"),
 }
 
+// X数 is the workflow type "数".
 var X数 = struct {
 	workflow.Type[workflow.None, workflow.None]
 }{
