@@ -119,6 +119,32 @@ func TestGoTopic(t *testing.T) {
 	})
 }
 
+// A start has the generated search attributes and memo fields, and a description shows them.
+func TestGoStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		typ := workflow.NewWorkflow[workflow.None, workflow.None]("noted")
+		p := testbed.New(t).Start(executor.Options{}, workflow.Bind(typ, func(workflow.Context, workflow.None) (workflow.None, error) {
+			return workflow.None{}, nil
+		}))
+		_, err := types.Noted.Start(t.Context(), p.Client, "a", workflow.None{}, workflow.StartOptions{
+			SearchAttributes: []workflow.SearchAttribute{types.AllTypes.Amount.Set(250), types.AllTypes.Tags.Set([]string{"new"})},
+			Memo:             []workflow.MemoField{types.AllTypes.Customer.Set(types.Customer{Name: "Ada"}), types.Noted.Note.Set("x")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := p.Client.Describe(t.Context(), "a", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		amount, _ := types.AllTypes.Amount.Of(d.SearchAttributes)
+		customer, _ := types.AllTypes.Customer.Of(d.Memo)
+		if note, _ := types.Noted.Note.Of(d.Memo); amount != 250 || customer.Name != "Ada" || note != "x" {
+			t.Errorf("%+v, %+v", d.SearchAttributes, d.Memo)
+		}
+	})
+}
+
 // Names and texts of a contract are texts of the generated code, whatever they are: the package has
 // only what it should have.
 func TestGoHostile(t *testing.T) {
