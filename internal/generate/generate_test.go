@@ -166,8 +166,8 @@ var hostile = []string{
 	"a\u202eb", "a\u2066b", "\ufeff", "\U000E0001", "\u2028pwned()", "a\rpwned()", "a\x85pwned()", "a\vpwned()", "\u0378",
 }
 
-// A text of the contract stays in its comment or its string, and is no directive there. Nothing that
-// cannot be seen is left of it.
+// A text of the contract stays in its comment or its string, and is no directive there. Nothing
+// that cannot be seen is left of it.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	for _, l := range []struct {

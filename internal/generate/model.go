@@ -567,7 +567,9 @@ func (m *model) all() (types []*typ) {
 
 // hasInteger reports whether there is an integer in the file.
 func (m *model) hasInteger() bool {
-	return slices.ContainsFunc(m.all(), func(t *typ) bool { return t.any(func(t *typ) bool { return t.kind == kindInteger || t.kind == kindAttribute && t.format == "int" }) })
+	return slices.ContainsFunc(m.all(), func(t *typ) bool {
+		return t.any(func(t *typ) bool { return t.kind == kindInteger || t.kind == kindAttribute && t.format == "int" })
+	})
 }
 
 // literalKind returns the kind that all literals have, or kindAny.

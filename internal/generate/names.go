@@ -178,8 +178,8 @@ func lines(text string) (all []string) {
 	return all
 }
 
-// quote returns a text in double quotes. What cannot be seen, and each of the others, is escaped: as
-// \u0000, and as astral says if it needs more than four digits.
+// quote returns a text in double quotes. What cannot be seen, and each of the others, is escaped:
+// as \u0000, and as astral says if it needs more than four digits.
 func quote(text, others string, astral func(rune) string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -359,8 +359,8 @@ func pyEscape(line string, last bool) string {
 	return pyHash.ReplaceAllString(line, `\x23$1`)
 }
 
-// pyDoc returns the doc string of a class, a function, a field or a type. It is empty if there is no
-// text. Texts of the contract are never comments: a type checker takes some for directives.
+// pyDoc returns the doc string of a class, a function, a field or a type. It is empty if there is
+// no text. Texts of the contract are never comments: a type checker takes some for directives.
 func pyDoc(indent int, text string) string {
 	all := lines(text)
 	if len(all) == 0 {
