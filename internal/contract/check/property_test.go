@@ -74,6 +74,30 @@ func TestProperty(t *testing.T) {
 	})
 }
 
+// A name that no field has is refused exactly if encoding/json takes it for that of a field.
+func TestFolded(t *testing.T) {
+	t.Parallel()
+	compiled := checkers(t)
+	letters := []rune("aAkK\u212asS\u017fäÄ_éİıßẞ")
+	rapid.Check(t, func(t *rapid.T) {
+		s := compiled[rapid.SampledFrom([]string{"folded", "item", "wide"}).Draw(t, "type")].shape
+		field := rapid.SampledFrom(s.Fields).Draw(t, "field").Name
+		name := rapid.OneOf(rapid.StringOfN(rapid.SampledFrom(letters), 0, 3, -1), rapid.Just(strings.ToUpper(field)), rapid.Just(strings.ReplaceAll(field, "k", "\u212a"))).Draw(t, "name")
+		taken := ""
+		for _, f := range s.Fields {
+			if taken == "" && strings.EqualFold(f.Name, name) {
+				taken = f.Name
+			}
+		}
+		if err := s.folded(name); (err != nil) != (taken != "") || err != nil && err.Text != "write "+taken {
+			t.Fatalf("%q is taken for the field %q, and the error is %v", name, taken, err)
+		}
+		if !s.folds([]byte(name)) && taken != "" {
+			t.Fatalf("the fast path does not know that %q is taken for %q", name, taken)
+		}
+	})
+}
+
 // tagged reports whether an error is about what a tag demands, which random values break.
 func tagged(err error) bool {
 	for _, part := range []string{"of at", "one of", "that matches", "input.deep: is missing"} {

@@ -77,8 +77,8 @@ type Shape struct {
 	own      func(text []byte) error
 	bounds   bounds         // of numbers
 	byName   map[string]int // of Fields
-	ascii    bool           // all names of Fields are
-	lower    map[string]int // of Fields, by their names in small letters, if those are ASCII
+	byFolded map[string]int // of Fields, by their names without regard to capitals
+	longest  int            // bytes of a name that may be that of a field, without regard to capitals
 	required []uint64       // bits of Fields
 }
 
