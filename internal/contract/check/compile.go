@@ -111,13 +111,21 @@ func (c *compiler) fill(s *Shape, path string) error {
 	case implements(t, jsonTypes):
 		s.Kind, s.Nullable = Own, false
 		s.own = decoderOf(t, t.Name() == "", false)
-	case implements(t, textTypes):
+	case implements(t, textTypes) && !s.setAlsoText():
 		s.Kind = Text
 		s.own = decoderOf(t, t.Name() == "", false)
 	default:
 		return c.fillKind(s, path)
 	}
 	return nil
+}
+
+// setAlsoText sets AlsoText, and returns it. encoding/json ignores MarshalText of the pointer for a
+// value that has no address, as in a map or in an argument that is passed by value.
+func (s *Shape) setAlsoText() bool {
+	t := s.Type
+	s.AlsoText = !t.Implements(textTypes[0]) && !reflect.PointerTo(t).Implements(textTypes[1])
+	return s.AlsoText
 }
 
 // fillKind fills in the shape of a type without a decoder of its own.

@@ -125,6 +125,10 @@ func TestSchemas(t *testing.T) {
 		"renamed":           {plain, object(`"b":{"type":"string"}`, `"b"`), "breaks/breaks .a: is renamed to b", "breaks/safe .a: is renamed to b"},
 		"replaced":          {plain, object(`"b":{"type":"integer"}`, `"b"`), "breaks/safe .b: is added, and required|note/safe .a: is removed", "breaks/safe .a: is removed|safe/safe .b: is added"},
 		"other type":        {`{"type":"string"}`, `{"type":"boolean"}`, "breaks/breaks : was string, and becomes boolean", "breaks/safe : was string, and becomes boolean"},
+		"number with a minimum": {
+			`{"type":"integer"}`, `{"type":"number","minimum":1}`,
+			"breaks/safe : has the minimum 1|safe/safe : was integer, and becomes number", "breaks/safe : was integer, and becomes number|safe/safe : has the minimum 1",
+		},
 		"integer to number": {`{"type":"integer"}`, `{"type":"number"}`, "safe/safe : was integer, and becomes number", "breaks/safe : was integer, and becomes number"},
 		"number to integer": {`{"type":"number"}`, `{"type":"integer"}`, "breaks/breaks : was number, and becomes integer", "safe/safe : was number, and becomes integer"},
 		"to any":            {`{"type":"string"}`, `{}`, "safe/safe : was string, and can be any value", "breaks/safe : was string, and can be any value"},
