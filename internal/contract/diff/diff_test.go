@@ -114,17 +114,17 @@ func TestSchemas(t *testing.T) {
 		before, after string
 		input, result string // what the change is: verdicts, path, text
 	}{
-		"same":              {plain, plain, "", ""},
-		"a comment":         {`{"type":"string","description":"a"}`, `{"type":"string"}`, "", ""},
-		"order of fields":   {object(`"a":{},"b":{"type":"string"}`, `"a","b"`), object(`"b":{"type":"string"},"a":{}`, `"b","a"`), "", ""},
-		"optional added":    {plain, object(`"a":{"type":"string"},"b":{"type":"integer"}`, `"a"`), "safe/safe .b: is added", "safe/safe .b: is added"},
-		"required added":    {plain, object(`"a":{"type":"string"},"b":{"type":"integer"}`, `"a","b"`), "breaks/safe .b: is added, and required", "safe/safe .b: is added"},
-		"becomes required":  {object(`"a":{}`, ``), object(`"a":{}`, `"a"`), "breaks/safe .a: becomes required", "safe/safe .a: becomes required"},
-		"becomes optional":  {object(`"a":{}`, `"a"`), object(`"a":{}`, ``), "safe/safe .a: may be missing", "breaks/safe .a: may be missing"},
-		"removed":           {object(`"a":{},"b":{"type":"string"}`, `"a"`), object(`"a":{}`, `"a"`), "note/safe .b: is removed", "breaks/safe .b: is removed"},
-		"renamed":           {plain, object(`"b":{"type":"string"}`, `"b"`), "breaks/breaks .a: is renamed to b", "breaks/safe .a: is renamed to b"},
-		"replaced":          {plain, object(`"b":{"type":"integer"}`, `"b"`), "breaks/safe .b: is added, and required|note/safe .a: is removed", "breaks/safe .a: is removed|safe/safe .b: is added"},
-		"other type":        {`{"type":"string"}`, `{"type":"boolean"}`, "breaks/breaks : was string, and becomes boolean", "breaks/safe : was string, and becomes boolean"},
+		"same":             {plain, plain, "", ""},
+		"a comment":        {`{"type":"string","description":"a"}`, `{"type":"string"}`, "", ""},
+		"order of fields":  {object(`"a":{},"b":{"type":"string"}`, `"a","b"`), object(`"b":{"type":"string"},"a":{}`, `"b","a"`), "", ""},
+		"optional added":   {plain, object(`"a":{"type":"string"},"b":{"type":"integer"}`, `"a"`), "safe/safe .b: is added", "safe/safe .b: is added"},
+		"required added":   {plain, object(`"a":{"type":"string"},"b":{"type":"integer"}`, `"a","b"`), "breaks/safe .b: is added, and required", "safe/safe .b: is added"},
+		"becomes required": {object(`"a":{}`, ``), object(`"a":{}`, `"a"`), "breaks/safe .a: becomes required", "safe/safe .a: becomes required"},
+		"becomes optional": {object(`"a":{}`, `"a"`), object(`"a":{}`, ``), "safe/safe .a: may be missing", "breaks/safe .a: may be missing"},
+		"removed":          {object(`"a":{},"b":{"type":"string"}`, `"a"`), object(`"a":{}`, `"a"`), "note/safe .b: is removed", "breaks/safe .b: is removed"},
+		"renamed":          {plain, object(`"b":{"type":"string"}`, `"b"`), "breaks/breaks .a: is renamed to b", "breaks/safe .a: is renamed to b"},
+		"replaced":         {plain, object(`"b":{"type":"integer"}`, `"b"`), "breaks/safe .b: is added, and required|note/safe .a: is removed", "breaks/safe .a: is removed|safe/safe .b: is added"},
+		"other type":       {`{"type":"string"}`, `{"type":"boolean"}`, "breaks/breaks : was string, and becomes boolean", "breaks/safe : was string, and becomes boolean"},
 		"number with a minimum": {
 			`{"type":"integer"}`, `{"type":"number","minimum":1}`,
 			"breaks/safe : has the minimum 1|safe/safe : was integer, and becomes number", "breaks/safe : was integer, and becomes number|safe/safe : has the minimum 1",

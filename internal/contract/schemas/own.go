@@ -118,7 +118,8 @@ func ask(t reflect.Type) (text []byte, err error) {
 	return text, nil
 }
 
-// own returns a schema that was given as text. Its $defs become definitions of the set.
+// own returns a schema that was given as text. Its $defs become definitions of the set. That of a
+// basic type, such as int, stands where it is used.
 func (s *Set) own(k key, text []byte) (*contract.Schema, error) {
 	create := func() (*contract.Schema, error) {
 		schema := &contract.Schema{}
@@ -127,7 +128,7 @@ func (s *Set) own(k key, text []byte) (*contract.Schema, error) {
 		}
 		return schema, s.hoist(k, schema)
 	}
-	if k.t.Name() == "" {
+	if k.t.PkgPath() == "" { // a basic type, or one without a name
 		return create()
 	}
 	return s.define(k, create)

@@ -386,6 +386,24 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// The schema that a converter gives for a basic type stands where it is used, and that for a named
+// type is a definition.
+func TestConvertedTypes(t *testing.T) {
+	t.Parallel()
+	s := &Set{}
+	for typ, text := range map[reflect.Type]string{
+		reflect.TypeFor[int](): `{"type":"string","pattern":"^[0-9]+$"}`, reflect.TypeFor[*string](): `{"$ref":"#/$defs/part","$defs":{"part":{"type":"string"}}}`,
+		reflect.TypeFor[[]int](): `{"type":"string"}`, reflect.TypeFor[Item](): `{"type":"string"}`,
+	} {
+		if _, err := s.AddText(typ, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(contract.Sorted(s.Defs()), " "); got != "Item string_part" {
+		t.Errorf("the definitions are %s", got)
+	}
+}
+
 // Types of one name, in functions of one package, get numbers.
 func TestLocalTypes(t *testing.T) {
 	t.Parallel()
