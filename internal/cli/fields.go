@@ -270,6 +270,47 @@ func (s *Shape) value(name string, schema *client.Schema, text string, isJSON bo
 	return nil, Errorf(Usage, "%s is of type %s, and %q is not", name, s.plain(schema), text)
 }
 
+// Values returns the values of a field as the command line takes them behind NAME=, if the contract
+// lists them.
+func (s *Shape) Values(name string) (all []string) {
+	if s == nil {
+		return nil
+	}
+	_, schema, err := s.path(name)
+	at := s.plain(schema)
+	if err != nil || at == nil {
+		return nil
+	}
+	kinds := s.kindsOf(at)
+	switch {
+	case len(at.Enum) > 0:
+		for _, value := range at.Enum {
+			all = append(all, s.given(kinds, value)...)
+		}
+	case at.Const != nil:
+		all = s.given(kinds, at.Const)
+	case slices.Contains(kinds, "boolean"):
+		all = []string{"true", "false"}
+	}
+	if len(all) > 0 && s.nullable(schema) && !slices.Contains(kinds, "string") {
+		all = append(all, "null")
+	}
+	return all
+}
+
+// given returns how the command line gives a value of these types; nil if it cannot, as it takes
+// nothing but texts for a field without a type.
+func (s *Shape) given(kinds []string, value json.RawMessage) []string {
+	var text string
+	switch {
+	case json.Unmarshal(value, &text) == nil && string(value) != "null":
+		return []string{text}
+	case len(kinds) > 0 && !slices.Contains(kinds, "string"):
+		return []string{string(value)}
+	}
+	return nil
+}
+
 // Ending returns what follows the name of a field on the command line: a dot if the field has
 // fields, := if it takes JSON, and otherwise =.
 func (s *Shape) Ending(path ...string) string {
