@@ -95,5 +95,5 @@ func Found(ctx context.Context, c *client.Client, filter string) (map[string]str
 
 // Registrations returns everything that a program has to register to run it.
 func Registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Advance, Stage, Due))}
+	return []workflow.Registration{workflow.Bind(Workflow, Run, workflow.Names(Advance, Region, Cents, Stage, Due, Customer))}
 }

@@ -43,7 +43,9 @@ type language struct {
 	topLevel, members []string
 	// errorName returns the name of an error.
 	errorName func(name string) string
-	functions func(m *model) template.FuncMap
+	// startTypes says that the language writes the attributes and the memo of a start as an object.
+	startTypes bool
+	functions  func(m *model) template.FuncMap
 	// finish changes the text that the template has written; nil changes nothing.
 	finish func(text []byte, o Options) ([]byte, error)
 }

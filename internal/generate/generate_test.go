@@ -6,9 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/seed-41655fb1/weft/internal/contract"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -146,6 +149,65 @@ func TestGoMembers(t *testing.T) {
 	for i := range typ.NumMethod() {
 		if name := typ.Method(i).Name; !slices.Contains(golang.members, name) {
 			t.Errorf("add %s to the members of golang", name)
+		}
+	}
+}
+
+// hostile are texts that mean something to a compiler or a tool, if they become comments.
+var hostile = []string{
+	"@ts-ignore", "@ts-expect-error", "@ts-nocheck", "@internal", "x\n@ts-ignore", "@jsx evil", "#__PURE__", "//# sourceMappingURL=http://127.0.0.1/x",
+	"*/ pwned(); /*", "*\u200b/ pwned(); /*", "*\x00/ pwned(); /*", "*\u202e/ pwned(); /*", "*\xff/ pwned(); /*", "*\n/ pwned()",
+	"/// <reference path=\"x\" />", "eslint-disable", "</script>", "*",
+	"type: ignore", "mypy: ignore-errors", "mypy: nonsense", "\nmypy: nonsense", "pyright: basic", "x # type: ignore", "# mypy: ignore-errors", "x\n# mypy: ignore-errors",
+	"x # noqa", "ruff: noqa", "# ruff: noqa", "fmt: off", "-*- coding: utf-7 -*-", "pylint: disable=all",
+	`"""`, `x"`, `\`, `\"`, `\"""`, "\"\"\"\npwned()\n\"\"\"", "'''", `\N{BULLET}`, "\"\u200b\"\"", "\"\"\n\"",
+	"go:build ignore", "//go:build ignore", "go:generate pwned", "go:embed x", "+build ignore", "// +build ignore", "nolint", "nolint:all", "line x.go:1",
+	"#nosec", "lint:ignore U1000", "export x", "\u200bgo:build ignore", " +build ignore",
+	"a\u202eb", "a\u2066b", "\ufeff", "\U000E0001", "\u2028pwned()", "a\rpwned()", "a\x85pwned()", "a\vpwned()", "\u0378",
+}
+
+// A text of the contract stays in its comment or its string, and is no directive there. Nothing that
+// cannot be seen is left of it.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	for _, l := range []struct {
+		name            string
+		write           func(text string) string
+		form, directive string
+	}{
+		{"typescript", func(text string) string { return tsComment(2, text) }, `(?s)^(?:\n  /\*\*(?:[^*]|\*[^/])* ?\*/)?$`, `@|#(?:[^0-9]|$)`},
+		{"python", func(text string) string { return pyDoc(4, text) }, `(?s)^(?:    """(?:"{0,2}(?:\\.|[^"\\]))*"""\n)?$`, `#(?:[^0-9]|$)`},
+		{"go", goComment, `^(?://(?: .*)?\n)*$`, `(?m)^//[/ ]*(?:nolint|[+#][a-z]|[a-z]+:[a-z])`},
+	} {
+		form, directive := regexp.MustCompile(l.form), regexp.MustCompile(l.directive)
+		for _, text := range hostile {
+			got := l.write(text)
+			if !form.MatchString(got) {
+				t.Errorf("%s: %q leaves its place: %q", l.name, text, got)
+			}
+			if found := directive.FindString(got); found != "" {
+				t.Errorf("%s: %q has the directive %q: %q", l.name, text, found, got)
+			}
+			if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {
+				t.Errorf("%s: %q has %q", l.name, text, got[i:])
+			}
+		}
+	}
+}
+
+// A literal has no directive either, and nothing that cannot be seen.
+func TestHostileLiterals(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^"(?:\\.|[^"\\])*"$`)
+	for name, write := range map[string]func(string) string{"typescript": tsString, "python": pyString, "go": strconv.Quote} {
+		for _, text := range hostile {
+			got := write(text)
+			if !form.MatchString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+				t.Errorf("%s: %q is %s", name, text, got)
+			}
+			if name == "python" && strings.Contains(got, "#") || name == "typescript" && strings.Contains(got, "</") {
+				t.Errorf("%s: %q is %s", name, text, got)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go/format"
 	"go/token"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func (g *goTypes) imports() string {
 	has := func(k kind, format string) bool {
 		return slices.ContainsFunc(g.m.all(), func(t *typ) bool { return g.writes(t, k, format) })
 	}
-	if has(kindTime, "") || has(kindInteger, "duration") {
+	if has(kindTime, "") || has(kindInteger, "duration") || has(kindAttribute, "time") {
 		std = append(std, "\t\"time\"\n")
 	}
 	own := "\t\"" + goModule() + "/workflow\"\n"
@@ -154,6 +155,8 @@ func (g *goTypes) name(t *typ) string {
 		return "map[string]" + g.name(t.of[0])
 	case kindNamed:
 		return t.decl.Name
+	case kindAttribute:
+		return goAttributes[t.format]
 	case kindUnion:
 		rest, null := t.nullable()
 		switch {
@@ -165,6 +168,11 @@ func (g *goTypes) name(t *typ) string {
 		return "*" + g.name(rest)
 	}
 	return "any"
+}
+
+// goAttributes are the types of search attributes.
+var goAttributes = map[string]string{
+	"keyword": "string", "keywordList": "[]string", "int": "int64", "float": "float64", "bool": "bool", "time": "time.Time",
 }
 
 // isNil reports whether the Go type has a nil, which JSON has as null.
@@ -269,11 +277,23 @@ func expressible(t *typ) bool {
 	return true
 }
 
-// goComment returns a comment as lines. Each begins with a space, so that none is a directive.
+// goDirective matches a line that a tool would take for a directive, although a space is before it:
+// +build, #nosec, nolint, go:generate.
+var goDirective = regexp.MustCompile(`^[/ ]*(?:[+#][a-z]|nolint\b|[a-z0-9]+:[a-z0-9])`)
+
+// goEscape returns the line of a comment as it is written. None is a directive.
+func goEscape(line string) string {
+	if goDirective.MatchString(line) {
+		return `\` + line
+	}
+	return line
+}
+
+// goComment returns a comment as lines.
 func goComment(text string) string {
 	var b strings.Builder
 	for _, line := range lines(text) {
-		b.WriteString(strings.TrimRight("// "+line, " ") + "\n")
+		b.WriteString(strings.TrimRight("// "+goEscape(line), " ") + "\n")
 	}
 	return b.String()
 }

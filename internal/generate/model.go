@@ -47,6 +47,17 @@ type class struct {
 	Queries         []*method
 	Signals         []*method
 	Topics          []*method
+	// Attributes and Memo are the search attributes and the memo fields that a start may have.
+	Attributes, Memo []*member
+	// AttributesType and MemoType are objects of them; nil if there are none, or if the language
+	// does not write them.
+	AttributesType, MemoType *typeDecl
+}
+
+// member is a search attribute or a field of a memo.
+type member struct {
+	Name, Wire, Doc string
+	Type            *typ
 }
 
 // method is an update, a query, a signal or a topic. The items of a topic are its results.
@@ -67,15 +78,16 @@ const (
 	kindInteger
 	kindNumber
 	kindText
-	kindBytes    // a text in base64
-	kindTime     // a text in RFC 3339
-	kindLiterals // one of some values
-	kindList     // of[0]
-	kindTuple    // of
-	kindMap      // of[0] by texts
-	kindUnion    // of
-	kindObject   // fields; only the type of a typeDecl
-	kindNamed    // decl
+	kindBytes     // a text in base64
+	kindTime      // a text in RFC 3339
+	kindLiterals  // one of some values
+	kindList      // of[0]
+	kindTuple     // of
+	kindMap       // of[0] by texts
+	kindUnion     // of
+	kindObject    // fields; only the type of a typeDecl
+	kindNamed     // decl
+	kindAttribute // the value of a search attribute: format is one of contract.AttributeTypes
 )
 
 // typ is a type.
@@ -164,6 +176,9 @@ func (m *model) used(types []string) map[string]bool {
 		for _, t := range w.Topics {
 			look(t.Item)
 		}
+		for _, field := range w.Memo {
+			look(field)
+		}
 	}
 	return used
 }
@@ -196,6 +211,45 @@ func (m *model) fill(c *class) {
 		t := w.Topics[wire]
 		c.Topics = append(c.Topics, &method{Name: name(wire, "topic"), Wire: wire, Doc: t.Doc, Result: m.optional(t.Item, wire+" item")})
 	}
+	for _, wire := range contract.Sorted(w.SearchAttributes) {
+		if t := attribute(w.SearchAttributes[wire]); t != anything || m.language.startTypes { // Go declares no attribute of any type
+			c.Attributes = append(c.Attributes, &member{Name: name(wire, "attribute"), Wire: wire, Type: t})
+		}
+	}
+	for _, wire := range contract.Sorted(w.Memo) {
+		to := &member{Name: name(wire, "memo"), Wire: wire, Type: anything}
+		if s := w.Memo[wire]; s != nil {
+			to.Doc, to.Type = s.Description, m.typeOf(s, wire+" memo")
+		}
+		c.Memo = append(c.Memo, to)
+	}
+	if m.language.startTypes {
+		c.AttributesType = m.startType(c, "attributes", "The search attributes of a start of "+c.Name+".", c.Attributes)
+		c.MemoType = m.startType(c, "memo", "The memo of a start of "+c.Name+".", c.Memo)
+	}
+}
+
+// attribute returns the type of a search attribute. That of a later version of Weft is anything.
+func attribute(of string) *typ {
+	if !slices.Contains(contract.AttributeTypes, of) {
+		return anything
+	}
+	return &typ{kind: kindAttribute, format: of}
+}
+
+// startType declares an object of the members that a start may have, or returns nil if there are
+// none.
+func (m *model) startType(c *class, what, doc string, members []*member) *typeDecl {
+	if len(members) == 0 {
+		return nil
+	}
+	t := &typ{kind: kindObject}
+	for _, member := range members {
+		t.fields = append(t.fields, &field{Name: member.Wire, Doc: member.Doc, Type: member.Type})
+	}
+	d := &typeDecl{Name: m.topLevel.name(exported(c.Type + " " + what)), Doc: doc, Type: t}
+	m.Types = append(m.Types, d)
+	return d
 }
 
 // errorOf returns the declaration of an error. Errors of the same type and details share one.
@@ -504,13 +558,16 @@ func (m *model) all() (types []*typ) {
 		for _, call := range slices.Concat(c.Updates, c.Queries, c.Signals, c.Topics) {
 			types = append(types, call.Input, call.Result)
 		}
+		for _, part := range slices.Concat(c.Attributes, c.Memo) {
+			types = append(types, part.Type)
+		}
 	}
 	return types
 }
 
 // hasInteger reports whether there is an integer in the file.
 func (m *model) hasInteger() bool {
-	return slices.ContainsFunc(m.all(), func(t *typ) bool { return t.contains(kindInteger) })
+	return slices.ContainsFunc(m.all(), func(t *typ) bool { return t.any(func(t *typ) bool { return t.kind == kindInteger || t.kind == kindAttribute && t.format == "int" }) })
 }
 
 // literalKind returns the kind that all literals have, or kindAny.

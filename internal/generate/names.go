@@ -154,7 +154,9 @@ func isIdentifier(name string) bool {
 	return name != ""
 }
 
-// lines returns the lines of a comment, without what could end a line or hide text.
+// lines returns the lines of a comment, without what could end a line or hide text. Escape what a
+// language gives a meaning afterwards: what is left out here may stand between two characters that
+// have one together.
 func lines(text string) (all []string) {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -162,7 +164,7 @@ func lines(text string) (all []string) {
 			return '\n'
 		case r == '\t':
 			return ' '
-		case unicode.Is(unicode.C, r) || r == unicode.ReplacementChar:
+		case !unicode.IsGraphic(r) || r == unicode.ReplacementChar:
 			return -1
 		}
 		return r
@@ -176,9 +178,9 @@ func lines(text string) (all []string) {
 	return all
 }
 
-// quote returns a text in double quotes. What cannot be seen is escaped: as \u0000, and as astral
-// says if it needs more than four digits.
-func quote(text string, astral func(rune) string) string {
+// quote returns a text in double quotes. What cannot be seen, and each of the others, is escaped: as
+// \u0000, and as astral says if it needs more than four digits.
+func quote(text, others string, astral func(rune) string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
@@ -189,7 +191,7 @@ func quote(text string, astral func(rune) string) string {
 			b.WriteString(`\n`)
 		case r > 0xFFFF && !unicode.IsGraphic(r):
 			b.WriteString(astral(r))
-		case !unicode.IsGraphic(r) || r != ' ' && unicode.IsSpace(r):
+		case !unicode.IsGraphic(r) || r != ' ' && unicode.IsSpace(r) || strings.ContainsRune(others, r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

@@ -9,10 +9,10 @@ import (
 )
 
 var python = language{
-	name: "python", template: "python.tmpl", method: snake, errorName: exported,
+	name: "python", template: "python.tmpl", method: snake, errorName: exported, startTypes: true,
 	topLevel: []string{
-		"ABSENT", "Answer", "Any", "AsyncIterator", "AsyncWorkflow", "CallOptions", "DeclaredError", "False", "Iterator", "Literal", "Never", "None", "NotRequired", "OtherError",
-		"Outcome", "ReadOptions", "Sent", "SignalOptions", "TopicOptions", "TopicPage", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
+		"ABSENT", "Answer", "Any", "AnyMapping", "AsyncIterator", "AsyncWorkflow", "BoolAttribute", "CallOptions", "DeclaredError", "False", "FloatAttribute", "IntAttribute", "Iterator", "KeywordAttribute", "KeywordListAttribute", "Literal", "Never", "None", "NotRequired", "OtherError",
+		"Outcome", "ReadOptions", "Sent", "SignalOptions", "TimeAttribute", "TopicOptions", "TopicPage", "True", "TypeAlias", "TypedDict", "Unpack", "Workflow",
 	},
 	members: append([]string{
 		"run", "run_id", "start", "started", "result", "takes_input", "watch", "weft", "with_start", "workflow_id", "workflow_type",
@@ -20,13 +20,19 @@ var python = language{
 	functions: func(m *model) template.FuncMap {
 		p := &pyTypesOf{m, map[*typeDecl]bool{}}
 		return template.FuncMap{
-			"type": pyType, "declare": p.declare, "string": pyString, "doc": pyDoc, "comment": pyComment,
+			"type": pyType, "declare": p.declare, "string": pyString, "doc": pyDoc,
 			"iterator": m.iterator, "types": p.types, "base": pyBase, "imports": p.imports, "outcome": pyOutcome,
 			"none": func(t *typ) string {
 				if t == nil {
 					return "None"
 				}
 				return pyType(t)
+			},
+			"startTypes": func(c *class) string {
+				if c.AttributesType == nil && c.MemoType == nil {
+					return ""
+				}
+				return ", " + pyStartType(c.AttributesType) + ", " + pyStartType(c.MemoType)
 			},
 			"tuple": func(of []*errorDecl) string {
 				switch len(of) {
@@ -149,16 +155,26 @@ func (p *pyTypesOf) imports() string {
 		other = other || slices.ContainsFunc(c.Updates, func(u *method) bool { return len(u.Errors) == 0 })
 	}
 	add(&typing, "Unpack", updates || queries || signals || topics)
+	attribute := func(of string) bool {
+		return is(func(t *typ) bool { return t.kind == kindAttribute && t.format == of })
+	}
 	add(&weft, "ABSENT", absent)
 	add(&weft, "Answer", queries)
+	add(&weft, "AnyMapping", slices.ContainsFunc(p.m.Workflows, func(c *class) bool { return (c.AttributesType == nil) != (c.MemoType == nil) }))
 	add(&weft, "AsyncWorkflow", !p.m.Sync)
+	add(&weft, "BoolAttribute", attribute("bool"))
 	add(&weft, "CallOptions", updates)
 	add(&weft, "DeclaredError", len(p.m.Errors) > 0)
+	add(&weft, "FloatAttribute", attribute("float"))
+	add(&weft, "IntAttribute", attribute("int"))
+	add(&weft, "KeywordAttribute", attribute("keyword"))
+	add(&weft, "KeywordListAttribute", attribute("keywordList"))
 	add(&weft, "OtherError", other)
 	add(&weft, "Outcome", updates)
 	add(&weft, "ReadOptions", queries)
 	add(&weft, "Sent", signals)
 	add(&weft, "SignalOptions", signals)
+	add(&weft, "TimeAttribute", attribute("time"))
 	add(&weft, "TopicOptions", topics)
 	add(&weft, "TopicPage", topics)
 	add(&weft, "Workflow", p.m.Sync)
@@ -245,8 +261,18 @@ func pyType(t *typ) string {
 		return strings.Join(each(t.of, pyType), " | ")
 	case kindNamed:
 		return t.decl.Name
+	case kindAttribute:
+		return capital(t.format) + "Attribute"
 	}
 	return "Any"
+}
+
+// pyStartType returns the type of the attributes or the memo of a start.
+func pyStartType(d *typeDecl) string {
+	if d == nil {
+		return "AnyMapping"
+	}
+	return d.Name
 }
 
 // pyBase returns a type as an argument of a base class, which Python evaluates: a name that is
@@ -273,14 +299,18 @@ func (p *pyTypesOf) declare(d *typeDecl) string {
 		} else {
 			p.written[d] = true
 		}
-		return "\n" + pyComment(0, d.Doc) + d.Name + ": TypeAlias = " + value + "\n"
+		return "\n" + d.Name + ": TypeAlias = " + value + "\n" + pyDoc(0, d.Doc)
 	}
 	if p.quoted(d.Type) {
-		fmt.Fprintf(&b, "\n%s%s = TypedDict(\n    %s,\n    {\n", pyComment(0, d.Doc), d.Name, pyString(d.Name))
+		fmt.Fprintf(&b, "\n%s = TypedDict(\n    %s,\n    {\n", d.Name, pyString(d.Name))
+		doc := d.Doc
 		for _, f := range d.Type.fields {
-			fmt.Fprintf(&b, "%s        %s: %s,\n", pyComment(8, f.Doc), pyString(f.Name), pyString(pyField(f)))
+			fmt.Fprintf(&b, "        %s: %s,\n", pyString(f.Name), pyString(pyField(f)))
+			if f.Doc != "" {
+				doc += "\n\n" + f.Name + ": " + f.Doc
+			}
 		}
-		b.WriteString("    },\n)\n")
+		b.WriteString("    },\n)\n" + pyDoc(0, doc))
 		return b.String()
 	}
 	fmt.Fprintf(&b, "\n\nclass %s(TypedDict):\n%s", d.Name, pyDoc(4, d.Doc))
@@ -288,7 +318,7 @@ func (p *pyTypesOf) declare(d *typeDecl) string {
 		b.WriteString("\n")
 	}
 	for _, f := range d.Type.fields {
-		fmt.Fprintf(&b, "%s    %s: %s\n", pyComment(4, f.Doc), f.Name, pyField(f))
+		fmt.Fprintf(&b, "    %s: %s\n%s", f.Name, pyField(f), pyDoc(4, f.Doc))
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -312,42 +342,36 @@ func (p *pyTypesOf) quoted(t *typ) bool {
 
 // pyString returns a text as a literal.
 func pyString(text string) string {
-	return quote(text, func(r rune) string { return fmt.Sprintf(`\U%08x`, r) })
+	return quote(text, "#", func(r rune) string { return fmt.Sprintf(`\U%08x`, r) })
 }
 
-// pyDoc returns the doc string of a class or a function. It is empty if there is no text.
+// pyHash matches what begins a comment, but not a number as in #17. Tools that read lines find
+// directives in strings, too: # noqa, # mypy: ignore-errors.
+var pyHash = regexp.MustCompile(`#([^0-9]|$)`)
+
+// pyEscape returns a line of a doc string as it is written: nothing ends the string, and nothing in
+// it is a directive. The string has the line itself.
+func pyEscape(line string, last bool) string {
+	line = strings.ReplaceAll(line, `\`, `\\`)
+	if strings.Contains(line, `"""`) || last && strings.HasSuffix(line, `"`) {
+		line = strings.ReplaceAll(line, `"`, `\"`)
+	}
+	return pyHash.ReplaceAllString(line, `\x23$1`)
+}
+
+// pyDoc returns the doc string of a class, a function, a field or a type. It is empty if there is no
+// text. Texts of the contract are never comments: a type checker takes some for directives.
 func pyDoc(indent int, text string) string {
 	all := lines(text)
 	if len(all) == 0 {
 		return ""
 	}
 	before := strings.Repeat(" ", indent)
-	var b strings.Builder
-	// Backslashes and quotes are escaped, so that nothing ends the text.
-	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	for i, line := range all {
-		if strings.Contains(line, `"""`) || i == len(all)-1 && strings.HasSuffix(line, `"`) {
-			line = escape.Replace(line)
-		} else {
-			line = strings.ReplaceAll(line, `\`, `\\`)
-		}
-		if i == 0 {
-			b.WriteString(before + `"""` + line)
-			continue
-		}
-		b.WriteString("\n" + strings.TrimRight(before+line, " "))
+		all[i] = strings.TrimRight(before+pyEscape(line, i == len(all)-1), " ")
 	}
 	if len(all) > 1 {
-		b.WriteString("\n" + before)
+		all = append(all, before)
 	}
-	return b.String() + "\"\"\"\n"
-}
-
-// pyComment returns a comment as lines.
-func pyComment(indent int, text string) string {
-	var b strings.Builder
-	for _, line := range lines(text) {
-		b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+"# "+line, " ") + "\n")
-	}
-	return b.String()
+	return before + `"""` + strings.TrimPrefix(strings.Join(all, "\n"), before) + "\"\"\"\n"
 }

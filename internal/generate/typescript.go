@@ -2,16 +2,17 @@ package generate
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 )
 
 var typescript = language{
-	name: "typescript", template: "typescript.tmpl", method: camel, errorName: exported,
+	name: "typescript", template: "typescript.tmpl", method: camel, errorName: exported, startTypes: true,
 	topLevel: []string{
 		"Answer", "Array", "CallOptions", "Costed", "DeclaredError", "None", "Object", "Outcome", "AsyncGenerator", "Promise", "ReadOptions", "Record",
-		"SignalOptions", "TopicOptions", "TopicPage", "Workflow",
+		"SearchAttributes", "SignalOptions", "TopicOptions", "TopicPage", "Workflow",
 	},
 	members: []string{
 		"constructor", "hasOwnProperty", "isPrototypeOf", "of", "propertyIsEnumerable", "readTopic", "result", "run", "runId", "sendQuery", "sendSignal",
@@ -27,8 +28,21 @@ var typescript = language{
 				return tsType(t)
 			},
 			"isObject": func(t *typ) bool { return t.kind == kindObject },
-			"imports":  func() string { return strings.Join(tsImports(m), ", ") },
-			"outcome":  tsOutcome,
+			"startTypes": func(c *class) string {
+				if c.AttributesType == nil && c.MemoType == nil {
+					return ""
+				}
+				attributes, memo := "SearchAttributes", ""
+				if c.AttributesType != nil {
+					attributes = c.AttributesType.Name
+				}
+				if c.MemoType != nil {
+					memo = ", " + c.MemoType.Name
+				}
+				return ", " + attributes + memo
+			},
+			"imports": func() string { return strings.Join(tsImports(m), ", ") },
+			"outcome": tsOutcome,
 			"declared": func(e *errorDecl) string {
 				if e.Details == nil {
 					return "DeclaredError<" + tsString(e.Type) + ">"
@@ -43,8 +57,9 @@ var typescript = language{
 // tsImports returns the names that the file imports, sorted. A name that it does not use would be
 // an error in strict programs.
 func tsImports(m *model) (names []string) {
-	var updates, queries, signals, topics, none bool
+	var updates, queries, signals, topics, none, attributes bool
 	for _, c := range m.Workflows {
+		attributes = attributes || c.AttributesType == nil && c.MemoType != nil
 		updates, queries, signals = updates || len(c.Updates) > 0, queries || len(c.Queries) > 0, signals || len(c.Signals) > 0
 		topics = topics || len(c.Topics) > 0
 		none = none || c.Input == nil || c.Result == nil
@@ -66,6 +81,7 @@ func tsImports(m *model) (names []string) {
 		{"type None", none},
 		{"type Outcome", updates},
 		{"type ReadOptions", queries},
+		{"type SearchAttributes", attributes},
 		{"type SignalOptions", signals},
 		{"type TopicOptions", topics},
 		{"type TopicPage", topics},
@@ -133,8 +149,19 @@ func tsType(t *typ) string {
 		return strings.Join(each(t.of, tsType), " | ")
 	case kindNamed:
 		return t.decl.Name
+	case kindAttribute:
+		return tsAttribute(t.format)
 	}
 	return "unknown"
+}
+
+// tsAttribute returns the type of the value of a search attribute. The value names its type.
+func tsAttribute(of string) string {
+	value := map[string]string{"int": "number", "float": "number", "bool": "boolean", "keywordList": "string[]"}[of]
+	if value == "" {
+		value = "string"
+	}
+	return "{ " + tsProperty(of) + ": " + value + " }"
 }
 
 // each returns what a function returns for each type.
@@ -145,9 +172,9 @@ func each(types []*typ, f func(*typ) string) (texts []string) {
 	return texts
 }
 
-// tsString returns a text as a literal.
+// tsString returns a text as a literal. Nothing in it ends a script of a web page.
 func tsString(text string) string {
-	return quote(text, func(r rune) string { return fmt.Sprintf(`\u{%x}`, r) })
+	return quote(text, "<", func(r rune) string { return fmt.Sprintf(`\u{%x}`, r) })
 }
 
 // tsProperty returns the name of a property, in quotes if it needs them.
@@ -158,10 +185,26 @@ func tsProperty(name string) string {
 	return tsString(name)
 }
 
+// tsDirective matches what begins a tag or a directive in a comment (@ts-ignore, @internal,
+// #__PURE__, # sourceMappingURL), and each other @ and #, but for a number as in #17.
+var tsDirective = regexp.MustCompile(`@|#(?:[^0-9]|$)`)
+
+// tsEscape returns the line of a comment as it is written: nothing ends the comment, and nothing in
+// it is a directive. Editors show the entities as the characters.
+func tsEscape(line string) string {
+	line = strings.ReplaceAll(line, "*/", `*\/`)
+	return tsDirective.ReplaceAllStringFunc(line, func(found string) string {
+		return fmt.Sprintf("&#%d;%s", found[0], found[1:])
+	})
+}
+
 // tsComment returns a comment at this depth of indentation, with the line break before it. It is
 // empty if there is no text.
 func tsComment(indent int, text string) string {
-	all := lines(strings.ReplaceAll(text, "*/", "*\\/"))
+	all := lines(text)
+	for i, line := range all {
+		all[i] = tsEscape(line)
+	}
 	before := "\n" + strings.Repeat(" ", indent)
 	switch len(all) {
 	case 0:

@@ -161,8 +161,11 @@ class CallTest(unittest.TestCase):
             at("1", 3, [1, 2]), problem(503, "busy"), at("1", 3, []), at("1", 4, [3], closed=True, newRunId="2"), at("2", 2, [1]), at("2", 2, [], closed=True)
         )
         seen = [(page.run_id, [event["id"] for event in page.events], page.cost.reads) for page in client.weft.watch("a")]
-        self.assertEqual(seen, [("1", [1, 2], 2), ("1", [3], 6), ("2", [1], 2)])
+        self.assertEqual(seen, [("1", [1, 2], 2), ("1", [3], 6), ("2", [1], 2), ("2", [], 2)])
         self.assertEqual(client.asked[-1].url, "a/history?runId=2&from=2&wait=20000ms")
+
+        resumed = Answering(at("1", 4, [], closed=True, newRunId="2"), at("2", 2, [1], closed=True))
+        self.assertEqual([(page.run_id, page.cost.reads) for page in resumed.weft.watch("a", run_id="1", from_event=4)], [("2", 4)])
 
     def test_topic(self) -> None:
         def at(run: str, next_: int, offsets: list[int], **more: object) -> Callable[[], httpx.Response]:
@@ -171,18 +174,43 @@ class CallTest(unittest.TestCase):
 
         client = Answering(
             at("1", 2, [0, 1]), lost, at("1", 2, []), at("1", 5, [], withdrawn={"from": 1, "before": 5}), at("1", 6, [5], closed=True, newRunId="2"),
-            lost, at("2", 8, [6, 7], more=True), at("2", 8, [], closed=True),
+            lost, at("2", 8, [6, 7], more=True), at("2", 8, []), at("2", 9, [8]), at("2", 9, [], closed=True),
         )  # fmt: skip
-        seen = [(page.run_id, [item.value for item in page.items], page.withdrawn) for page in client.weft.topic("a", "t/1", limit=2)]
-        self.assertEqual(seen, [("1", ["item 0", "item 1"], None), ("1", [], (1, 5)), ("1", ["item 5"], None), ("2", ["item 6", "item 7"], None)])
-        first, *others = (asked.url for asked in client.asked)
-        self.assertEqual(first, "a/topics/t%2F1?limit=2&wait=20000ms")
-        self.assertEqual(others[:4], ["a/topics/t%2F1?runId=1&from=2&limit=2&wait=20000ms"] * 3 + ["a/topics/t%2F1?runId=1&from=5&limit=2&wait=20000ms"])
-        self.assertEqual(others[-1], "a/topics/t%2F1?runId=2&from=8&limit=2&wait=20000ms")
+        seen = [(page.run_id, [item.offset for item in page.items], page.withdrawn, page.cost.reads) for page in client.weft.topic("a", "t/1", limit=2)]
+        self.assertEqual(seen, [("1", [0, 1], None, 2), ("1", [], (1, 5), 4), ("1", [5], None, 2), ("2", [6, 7], None, 2), ("2", [8], None, 4), ("2", [], None, 2)])
+        self.assertEqual(
+            [asked.url.removeprefix("a/topics/t%2F1?") for asked in client.asked],
+            ["limit=2"] + ["runId=1&from=2&limit=2&wait=20000ms"] * 3 + ["runId=1&from=5&limit=2&wait=20000ms"]
+            + ["runId=2&from=6&limit=2"] * 2 + ["runId=2&from=8&limit=2"] + ["runId=2&from=8&limit=2&wait=20000ms"] + ["runId=2&from=9&limit=2&wait=20000ms"],
+        )  # fmt: skip
 
         there = Answering(at("1", 2, [0, 1], more=True), at("1", 3, [2]))
         self.assertEqual([item.offset for page in there.weft.topic("a", "t", from_offset=0, wait=False) for item in page.items], [0, 1, 2])
         self.assertEqual([asked.url for asked in there.asked], ["a/topics/t?from=0", "a/topics/t?runId=1&from=2"])
+
+    def test_a_page_has_the_cost_of_the_empty_ones_before_it(self) -> None:
+        def at(run: str, next_: int, offsets: list[int], **more: object) -> Callable[[], httpx.Response]:
+            items = [{"offset": offset, "at": "2026-11-27T21:00:00Z", "value": None} for offset in offsets]
+            return says({"workflowId": "a", "runId": run, "topic": "t", "items": items, "first": 0, "next": next_, "closed": False, **more})
+
+        client = Answering(at("1", 0, []), at("1", 0, [], closed=True, newRunId="2"), at("2", 0, [], more=True), at("2", 1, [0], closed=True))
+        self.assertEqual([page.cost.writes for page in client.weft.topic("a", "t")], [1111])
+        nothing = Answering(at("1", 7, []))
+        self.assertEqual([(page.items, page.next, page.cost.writes) for page in nothing.weft.topic("a", "t", from_offset=7, wait=False)], [([], 7, 1)])
+        gone = Answering(at("1", 0, []), at("1", 0, [], closed=True, newRunId="2"), problem(404, "not-found"))
+        with self.assertRaises(Problem) as raised:
+            list(gone.weft.topic("a", "t"))
+        self.assertEqual(raised.exception.cost, COST_OF_THREE)
+
+    def test_each_error_has_the_cost_until_then(self) -> None:
+        client = Answering(problem(503, "busy"), *[lost] * 11)
+        with self.assertRaises(NoAnswer) as unanswered:
+            client.weft.start("a", "b")
+        self.assertEqual(unanswered.exception.cost.writes, 1)
+        for body in ({"unknown": True}, {"updateId": "u", "stage": "completed"}):
+            with self.assertRaises(UnexpectedAnswer) as unexpected:
+                Answering(problem(503, "busy"), says(body)).weft.call("a", "b")
+            self.assertEqual(unexpected.exception.cost.writes, 11)
 
     def test_send(self) -> None:
         client = Answering(says({**PLACE, "stage": "accepted", "started": True}), says({**PLACE, "stage": "rejected", "failure": {"kind": "application"}}, 422))
@@ -229,7 +257,8 @@ class DeadlineTest(unittest.TestCase):
         client.weft._pause = pause
         with mock.patch.object(core, "time", lambda: now), self.assertRaises(TimeoutError) as timed_out:
             client.weft.start("a", "b", deadline=1010.0)
-        assert isinstance(timed_out.exception.__cause__, Problem)
+        assert isinstance(timed_out.exception.__cause__, Problem) and isinstance(timed_out.exception, DeadlinePassed)
+        self.assertEqual(timed_out.exception.cost.reads, 2 * len(client.asked))
         self.assertEqual(now, 1010.0)
 
 

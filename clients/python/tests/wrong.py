@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.generated.cart import Approval, Cart, Item, UnknownSKU
-from tests.generated.types import AllTypes, EverythingValue
+from tests.generated.types import AllTypes, EverythingValue, Noted
 from weft_client import AsyncWeft
 
 
@@ -51,3 +51,16 @@ async def values(all: EverythingValue, types: AllTypes) -> None:
         page.items[0].value["names"]  # wrong: typeddict-item
     types.progres()  # wrong: attr-defined
     await types.same("x")  # wrong: call-arg
+
+
+async def starts(weft: AsyncWeft, all: EverythingValue) -> None:
+    await AllTypes.start(weft, "a", all, search_attributes={"Region": {"keyword": "eu"}, "Amount": {"int": 1}}, memo={"customer": {"name": "Ada"}})
+    await AllTypes.start(weft, "a", all, search_attributes={"Regoin": {"keyword": "eu"}})  # wrong: typeddict-unknown-key
+    await AllTypes.start(weft, "a", all, search_attributes={"Amount": {"keyword": "1"}})  # wrong: typeddict-item
+    await AllTypes.run(weft, "a", all, search_attributes={"Amount": {"int": "1"}})  # wrong: typeddict-item
+    AllTypes.with_start(all, memo={"costumer": {"name": "Ada"}})  # wrong: typeddict-unknown-key
+    AllTypes.with_start(all, memo={"customer": "Ada"})  # wrong: typeddict-item
+    AllTypes.with_start(all, memos={})  # wrong: call-arg
+    await Noted.start(weft, "a", None, memo={"note": "x"}, search_attributes={"Any": {"int": 1}})
+    await Noted.start(weft, "a", None, memo={"notes": "x"})  # wrong: typeddict-unknown-key
+    await Cart.start(weft, "a", {"owner": "ada"}, memo={"note": "x"}, search_attributes={"Region": {"keyword": "eu"}})

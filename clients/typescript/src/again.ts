@@ -1,10 +1,10 @@
-import { Problem } from "./problem.js";
+import { Problem, WeftError } from "./problem.js";
 
 /** Waits some milliseconds. It rejects if the signal aborts first. */
 export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;
 
 /** A request without an answer. `cause` is the reason. The request may have taken effect. */
-export class NoAnswer extends Error {
+export class NoAnswer extends WeftError {
   override readonly name = "NoAnswer";
 
   constructor(cause: unknown) {

@@ -1,8 +1,8 @@
 import createClient, { type Client } from "openapi-fetch";
 
 import { newID, pause, whole, type Pause } from "./again.js";
-import { costOf, type Cost } from "./cost.js";
-import { Problem, problemOf, UnexpectedAnswer } from "./problem.js";
+import { costOf, noCost, type Cost } from "./cost.js";
+import { problemOf, UnexpectedAnswer, WeftError } from "./problem.js";
 import type { components, paths } from "./schema.js";
 import { Wait, type WaitOptions } from "./wait.js";
 
@@ -27,8 +27,21 @@ export interface ReadOptions extends WaitOptions {
   runId?: string;
 }
 
-/** The options of the start of a run. */
-export interface StartOptions extends Omit<Schemas["StartRequest"], "workflowId" | "type" | "input">, WaitOptions {}
+/** Search attributes by name. Each value names its type: `{ Region: { keyword: "eu" } }`. */
+export type SearchAttributes = Schemas["SearchAttributes"];
+
+/** The fields of a memo by name. */
+export type Memo = Schemas["Memo"];
+
+/** The options of the start of a run, whose search attributes and memo have these types. */
+export interface StartOptions<A = SearchAttributes, M = Memo>
+  extends Omit<Schemas["StartRequest"], "workflowId" | "type" | "input" | "searchAttributes" | "memo">,
+    WaitOptions {
+  /** By which the run is found. They are never encrypted. */
+  searchAttributes?: A;
+  /** What descriptions and lists of runs show. */
+  memo?: M;
+}
 
 /** The options of a signal or an update. */
 export interface CallOptions extends ReadOptions {
@@ -297,22 +310,22 @@ export class Weft {
 
   /**
    * Returns the history of a run as it grows: pages of at least one event, until the run and those
-   * that continue it have closed. `from` is the id of the first event, 1 by default. To resume
-   * later, give the `runId` and the `next` of the last page.
+   * that continue it have closed. Only the last page may be empty. `from` is the id of the first
+   * event, 1 by default. To resume later, give the `runId` and the `next` of the last page.
    */
   async *watch(workflowId: string, { runId, from = 1, ...options }: ReadOptions & { from?: number } = {}): AsyncGenerator<Page, void, undefined> {
-    for (;;) {
-      const page = await this.#waiting(options, (wait) => this.#page(wait, workflowId, runId, from));
-      if (page.events.length > 0) {
+    for (let cost = noCost(); ; ) {
+      const page = await this.#waiting(options, (wait) => this.#page(wait, workflowId, runId, from), cost);
+      const last = page.closed && page.newRunId === undefined;
+      const shown = page.events.length > 0 || last;
+      if (shown) {
         yield page;
       }
-      [runId, from] = [page.runId, page.next];
-      if (page.closed) {
-        if (page.newRunId === undefined) {
-          return;
-        }
-        [runId, from] = [page.newRunId, 1];
+      if (last) {
+        return;
       }
+      cost = shown ? noCost() : page.cost; // the next page has it
+      [runId, from] = page.closed ? [page.newRunId, 1] : [page.runId, page.next];
     }
   }
 
@@ -334,33 +347,38 @@ export class Weft {
 
   /**
    * Returns the items of a topic as they are published: pages of at least one item, or of the items
-   * that a reset has withdrawn. It follows the runs that go on with the topic, until none does. A
-   * request that fails for a while is repeated, so nothing is lost and nothing repeated. To resume
-   * later, give the `next` of the last page as `from`.
+   * that a reset has withdrawn. Only the last page may have neither. It follows the runs that go on
+   * with the topic, until none does. A request that fails for a while is repeated, so nothing is
+   * lost and nothing repeated. To resume later, give the `next` of the last page as `from`.
    */
   async *topic<T>(workflowId: string, topic: string, options: TopicOptions = {}): AsyncGenerator<TopicPage<T>, void, undefined> {
     let { runId, from } = options;
-    for (;;) {
-      const page = await this.#waiting(options, (wait) => this.#items<T>(wait, workflowId, topic, { ...options, runId, from }));
-      if (page.items.length > 0 || page.withdrawn !== undefined) {
+    let waits = false; // the first look is at what there is
+    for (let cost = noCost(); ; ) {
+      const page = await this.#waiting(options, (wait) => this.#items<T>(wait, workflowId, topic, { ...options, runId, from, wait: waits }), cost);
+      const last = page.newRunId === undefined && (page.closed || (options.wait === false && !page.more));
+      const shown = page.items.length > 0 || page.withdrawn !== undefined || last;
+      if (shown) {
         yield page;
       }
-      [runId, from] = [page.newRunId ?? page.runId, page.next];
-      if (page.newRunId === undefined && (page.closed || (options.wait === false && !page.more))) {
+      if (last) {
         return;
       }
+      cost = shown ? noCost() : page.cost; // the next page has it
+      [runId, from] = [page.newRunId ?? page.runId, page.next];
+      waits = options.wait !== false && !page.more && page.newRunId === undefined;
     }
   }
 
-  /** Waits for the next page of a topic, unless the options say otherwise. */
-  async #items<T>(wait: Wait, workflowId: string, topic: string, { runId, from, limit, wait: waits = true }: TopicOptions): Promise<TopicPage<T>> {
+  /** Returns the next page of a topic. It waits for it if the options say so. */
+  async #items<T>(wait: Wait, workflowId: string, topic: string, { runId, from, limit, wait: waits }: TopicOptions): Promise<TopicPage<T>> {
     for (;;) {
       const poll = () => {
         const query = { runId, from: from?.toString(), limit: limit?.toString(), wait: waits ? wait.long : undefined };
         return this.api.GET("/v1/workflows/{workflowId}/topics/{topic}", { params: { path: { workflowId, topic }, query }, signal: wait.signal });
       };
       const page = await this.#ask(wait, poll, (a) => isRun(a) && Array.isArray(a.items) && a.next >= (from ?? 0));
-      if (page.items.length > 0 || page.closed || page.withdrawn !== undefined || !waits) {
+      if (page.items.length > 0 || page.more || page.closed || page.withdrawn !== undefined || !waits) {
         return { ...page, cost: wait.cost } as TopicPage<T>;
       }
       [runId, from] = [page.runId, page.next];
@@ -368,13 +386,16 @@ export class Weft {
     }
   }
 
-  /** Waits as the options say. A Problem that it throws has the cost of all attempts. */
-  async #waiting<T>(options: WaitOptions, ask: (wait: Wait) => Promise<T>): Promise<T> {
-    const wait = new Wait(options, this.#pause);
+  /**
+   * Waits as the options say. An error of the client that it throws has the cost of all attempts.
+   * `cost` is what the answers before have cost that nobody was shown.
+   */
+  async #waiting<T>(options: WaitOptions, ask: (wait: Wait) => Promise<T>, cost = noCost()): Promise<T> {
+    const wait = new Wait(options, this.#pause, cost);
     try {
       return await ask(wait);
     } catch (error) {
-      if (error instanceof Problem) {
+      if (error instanceof WeftError) {
         error.cost = wait.cost;
       }
       throw error;

@@ -12,6 +12,7 @@ export {
   type Costed,
   type DeclaredError,
   type Ended,
+  type Memo,
   type Options,
   type OtherError,
   type Outcome,
@@ -19,15 +20,16 @@ export {
   type ReadOptions,
   type Rejected,
   type Run,
+  type SearchAttributes,
   type SignalOptions,
   type StartOptions,
   type TopicOptions,
   type TopicPage,
 } from "./client.js";
 export { addCosts, costOf, noCost, type Cost } from "./cost.js";
-export { Problem, UnexpectedAnswer, type ProblemType } from "./problem.js";
+export { Problem, UnexpectedAnswer, WeftError, type ProblemType } from "./problem.js";
 export { DeadlinePassed, type WaitOptions } from "./wait.js";
-export { Workflow, type InputOf, type None, type ResultOf } from "./workflow.js";
+export { Workflow, type AttributesOf, type InputOf, type MemoOf, type None, type ResultOf } from "./workflow.js";
 export type { components, operations, paths } from "./schema.js";
 import type { components } from "./schema.js";
 

@@ -3,6 +3,12 @@ import type { components } from "./schema.js";
 
 type Document = components["schemas"]["Problem"];
 
+/** The base of the errors of the client. */
+export abstract class WeftError extends Error {
+  /** What the call has cost until it failed: all its attempts and polls that were answered. */
+  cost: Cost = noCost();
+}
+
 /** The kind of a refusal. */
 export type ProblemType = Document["type"];
 
@@ -10,7 +16,7 @@ export type ProblemType = Document["type"];
  * A refusal of a request. The request has no effect, unless the type is
  * `urn:weft:problem:outcome-unknown`.
  */
-export class Problem extends Error {
+export class Problem extends WeftError {
   override readonly name = "Problem";
   readonly type: ProblemType;
   readonly status: number;
@@ -26,8 +32,6 @@ export class Problem extends Error {
    * How many milliseconds to wait before sending the request again; 0 if the answer does not say.
    */
   readonly retryAfter: number;
-  /** What the request has cost, with the attempts before. */
-  cost: Cost;
 
   constructor(document: Document, retryAfter = 0, cost = noCost()) {
     super(`${document.title}: ${document.detail}`);
@@ -48,7 +52,7 @@ export class Problem extends Error {
 }
 
 /** An answer with a status of success that Weft did not send, for example the page of a proxy. */
-export class UnexpectedAnswer extends Error {
+export class UnexpectedAnswer extends WeftError {
   override readonly name = "UnexpectedAnswer";
 }
 

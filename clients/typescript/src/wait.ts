@@ -1,5 +1,6 @@
 import { again, type Pause } from "./again.js";
 import { addCosts, noCost, type Cost } from "./cost.js";
+import { WeftError } from "./problem.js";
 
 /** How long a caller waits. */
 export interface WaitOptions {
@@ -17,7 +18,7 @@ export interface WaitOptions {
  * A deadline that passed. A request that was sent may have taken effect. `cause` is why the last
  * attempt failed, if one did.
  */
-export class DeadlinePassed extends Error {
+export class DeadlinePassed extends WeftError {
   override readonly name = "DeadlinePassed";
 
   constructor(cause?: unknown) {
@@ -34,7 +35,7 @@ const longestTimer = 2 ** 31 - 1;
 /** One call of a method of the client: its time, and its cost so far. */
 export class Wait {
   /** What the requests have cost that were answered so far. */
-  cost: Cost = noCost();
+  cost: Cost;
   /** Aborts when the caller does, or at the deadline. */
   readonly signal: AbortSignal | undefined;
   readonly #deadline: number | undefined;
@@ -42,7 +43,8 @@ export class Wait {
   #failed: unknown;
   #end = (): void => undefined;
 
-  constructor({ signal, deadline }: WaitOptions, pause: Pause) {
+  constructor({ signal, deadline }: WaitOptions, pause: Pause, cost = noCost()) {
+    this.cost = cost;
     this.signal = signal;
     this.#pause = pause;
     if (deadline === undefined) {

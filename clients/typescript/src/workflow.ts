@@ -1,4 +1,4 @@
-import type { Answer, CallOptions, Costed, DeclaredError, Ended, Outcome, Page, ReadOptions, Run, SignalOptions, StartOptions, TopicOptions, TopicPage } from "./client.js";
+import type { Answer, CallOptions, Costed, DeclaredError, Ended, Memo, Outcome, Page, ReadOptions, Run, SearchAttributes, SignalOptions, StartOptions, TopicOptions, TopicPage } from "./client.js";
 import { Weft } from "./client.js";
 import type { components } from "./schema.js";
 
@@ -7,14 +7,24 @@ type Schemas = components["schemas"];
 /** The input of a workflow type that takes none. */
 export type None = void;
 
+type AnyWorkflow = Workflow<unknown, unknown, unknown, unknown>;
+
 /** The input of the workflow type of a class. */
-export type InputOf<W> = W extends Workflow<infer I, unknown> ? I : never;
+export type InputOf<W> = W extends Workflow<infer I, unknown, unknown, unknown> ? I : never;
 
 /** The result of the workflow type of a class. */
-export type ResultOf<W> = W extends Workflow<unknown, infer R> ? R : never;
+export type ResultOf<W> = W extends Workflow<unknown, infer R, unknown, unknown> ? R : never;
+
+/** The search attributes of the workflow type of a class. */
+export type AttributesOf<W> = W extends Workflow<unknown, unknown, infer A, unknown> ? A : never;
+
+/** The memo of the workflow type of a class. */
+export type MemoOf<W> = W extends Workflow<unknown, unknown, unknown, infer M> ? M : never;
 
 /** The input and the options of a start. A type without an input takes the options alone. */
-type StartArguments<I> = [I] extends [None] ? [options?: StartOptions] : [input: I, options?: StartOptions];
+type StartArguments<W> = [InputOf<W>] extends [None]
+  ? [options?: StartOptions<AttributesOf<W>, MemoOf<W>>]
+  : [input: InputOf<W>, options?: StartOptions<AttributesOf<W>, MemoOf<W>>];
 
 /** A generated class. */
 interface WorkflowClass<W> {
@@ -27,14 +37,14 @@ interface WorkflowClass<W> {
  * A workflow of a type, with its id. `weft generate typescript` writes a subclass for each type. Its
  * methods send the updates, queries and signals of the type to the latest run.
  */
-export abstract class Workflow<I, R> {
+export abstract class Workflow<I, R, A = SearchAttributes, M = Memo> {
   /** The name of the workflow type. */
   static readonly type: string;
   /** Whether a start of the type takes an input. */
   static readonly takesInput: boolean = true;
 
-  /** Never set: it keeps the types of the input and the result. */
-  declare protected readonly of?: { input: I; result: R };
+  /** Never set: it keeps the types of what a start takes, and of the result. */
+  declare protected readonly of?: { input: I; result: R; attributes: A; memo: M };
 
   readonly weft: Weft;
   readonly workflowId: string;
@@ -49,11 +59,11 @@ export abstract class Workflow<I, R> {
   }
 
   /** Starts a run. It is durable when the promise resolves. `run` has its cost. */
-  static async start<W extends Workflow<unknown, unknown>>(
+  static async start<W extends AnyWorkflow>(
     this: WorkflowClass<W>,
     weft: Weft,
     workflowId: string,
-    ...given: StartArguments<InputOf<W>>
+    ...given: StartArguments<W>
   ): Promise<W & { readonly run: Run }> {
     const [input, options] = argumentsOf(this, given);
     const run = await weft.start(workflowId, this.type, input, options);
@@ -61,18 +71,18 @@ export abstract class Workflow<I, R> {
   }
 
   /** Starts a run, and resolves with its outcome when it has ended. */
-  static run<W extends Workflow<unknown, unknown>>(
+  static run<W extends AnyWorkflow>(
     this: WorkflowClass<W>,
     weft: Weft,
     workflowId: string,
-    ...given: StartArguments<InputOf<W>>
+    ...given: StartArguments<W>
   ): Promise<Ended<ResultOf<W>>> {
     const [input, options] = argumentsOf(this, given);
     return weft.run(workflowId, this.type, input, options);
   }
 
   /** Returns the option `start` of an update or a signal that starts a run of this type if none is open. */
-  static withStart<W extends Workflow<unknown, unknown>>(this: WorkflowClass<W>, ...given: StartArguments<InputOf<W>>): Schemas["StartRequest"] {
+  static withStart<W extends AnyWorkflow>(this: WorkflowClass<W>, ...given: StartArguments<W>): Schemas["StartRequest"] {
     const [input, { signal, deadline, ...options } = {}] = argumentsOf(this, given);
     return { type: this.type, input, ...options };
   }

@@ -6,7 +6,7 @@ import { Weft } from "weft-client";
 
 import { Approval, Cart, type Contained, type Total } from "./generated/cart.js";
 import * as hostile from "./generated/hostile.js";
-import { AllTypes, type EverythingValue, type Shape } from "./generated/types.js";
+import { AllTypes, Noted, type EverythingValue, type Shape } from "./generated/types.js";
 import { serve, type Server } from "./server.js";
 
 let server: Server;
@@ -167,5 +167,27 @@ test("a wrong use of a generated class does not compile", () => {
     // @ts-expect-error it takes no input
     void types.same({ by: "ada" });
   };
+  const starts = async (weft: Weft, input: EverythingValue): Promise<void> => {
+    const searchAttributes = { Region: { keyword: "eu" }, Tags: { keywordList: ["a"] }, Amount: { int: 1 }, Urgent: { bool: true } };
+    await AllTypes.start(weft, "a", input, { searchAttributes, memo: { customer: { name: "Ada" }, note: "x" } });
+    // @ts-expect-error an attribute is misspelt
+    await AllTypes.start(weft, "a", input, { searchAttributes: { Regoin: { keyword: "eu" } } });
+    // @ts-expect-error an attribute has another type
+    await AllTypes.start(weft, "a", input, { searchAttributes: { Amount: { keyword: "1" } } });
+    // @ts-expect-error its value has another type
+    await AllTypes.run(weft, "a", input, { searchAttributes: { Amount: { int: "1" } } });
+    // @ts-expect-error a field of the memo is misspelt
+    AllTypes.withStart(input, { memo: { costumer: { name: "Ada" } } });
+    // @ts-expect-error a field of the memo has another type
+    AllTypes.withStart(input, { memo: { customer: "Ada" } });
+    // @ts-expect-error an option is misspelt
+    AllTypes.withStart(input, { memos: {} });
+    await Noted.start(weft, "a", { memo: { note: "x" }, searchAttributes: { Any: { int: 1 } } });
+    // @ts-expect-error a field of the memo is misspelt
+    await Noted.start(weft, "a", { memo: { notes: "x" } });
+    // What the contract does not name is not checked.
+    await Cart.start(weft, "a", { owner: "ada" }, { memo: { note: "x" }, searchAttributes: { Region: { keyword: "eu" } } });
+  };
   assert.equal(typeof never, typeof values);
+  assert.equal(typeof starts, typeof values);
 });

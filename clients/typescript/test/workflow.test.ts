@@ -3,7 +3,9 @@ import { after, before, test } from "node:test";
 
 import {
   DeadlinePassed,
+  NoAnswer,
   Problem,
+  UnexpectedAnswer,
   Weft,
   Workflow,
   type Answer,
@@ -241,9 +243,17 @@ test("watch returns the history as it grows, and that of the run that follows", 
     [first, [1, 2], 2],
     [first, [3], 6],
     [second, [1], 2],
+    [second, [], 2],
   ]);
   const from = (run: string, next: number) => `a/history?${run && `runId=${run}&`}from=${next}&wait=20s`;
   assert.deepEqual(asked, [from("", 1), from(first, 3), from(first, 3), from(first, 3), from(second, 1), from(second, 2)]);
+
+  const resumed = answering(at(first, 4, [], { closed: true, newRunId: second }), at(second, 2, [1], { closed: true }));
+  const costs: unknown[] = [];
+  for await (const { runId, cost } of resumed.weft.watch("a", { runId: first, from: 4 })) {
+    costs.push(runId, cost.reads);
+  }
+  assert.deepEqual(costs, [second, 4]);
 });
 
 test("watch of a run on the server ends when the run has closed", async () => {
@@ -260,11 +270,20 @@ test("watch of a run on the server ends when the run has closed", async () => {
   assert.equal(types.at(-1), "WorkflowExecutionCompleted");
 });
 
+const items = (runId: string, next: number, offsets: number[], more: object = {}) =>
+  page({
+    workflowId: "a",
+    runId,
+    topic: "t",
+    items: offsets.map((offset) => ({ offset, at: "2026-11-27T21:00:00Z", value: `item ${offset}` })),
+    first: 0,
+    next,
+    closed: false,
+    ...more,
+  });
+
 test("a topic is read on across cut connections, resets and runs", async () => {
   const [first, second] = ["1-6f1a9ac0be13a5d2", "2-0d3ab1aa5fb0c972"];
-  const at = "2026-11-27T21:00:00Z";
-  const items = (runId: string, next: number, offsets: number[], more: object = {}) =>
-    page({ workflowId: "a", runId, topic: "t", items: offsets.map((offset) => ({ offset, at, value: `item ${offset}` })), first: 0, next, closed: false, ...more });
   const cut = (): Response => {
     throw new TypeError("the line is dead");
   };
@@ -276,21 +295,27 @@ test("a topic is read on across cut connections, resets and runs", async () => {
     items(first, 6, [5], { closed: true, newRunId: second }),
     cut,
     items(second, 8, [6, 7], { more: true }),
-    items(second, 8, [], { closed: true }),
+    items(second, 8, []),
+    items(second, 9, [8]),
+    items(second, 9, [], { closed: true }),
   );
   const seen: unknown[] = [];
-  for await (const { runId, items, withdrawn } of weft.topic<string>("a", "t/1", { limit: 2 })) {
-    seen.push([runId, items.map(({ value }) => value), withdrawn?.from]);
+  for await (const { runId, items, withdrawn, cost } of weft.topic<string>("a", "t/1", { limit: 2 })) {
+    seen.push([runId, items.map(({ value }) => value), withdrawn?.from, cost.reads]);
   }
   assert.deepEqual(seen, [
-    [first, ["item 0", "item 1"], undefined],
-    [first, [], 1],
-    [first, ["item 5"], undefined],
-    [second, ["item 6", "item 7"], undefined],
+    [first, ["item 0", "item 1"], undefined, 2],
+    [first, [], 1, 4],
+    [first, ["item 5"], undefined, 2],
+    [second, ["item 6", "item 7"], undefined, 2],
+    [second, ["item 8"], undefined, 4],
+    [second, [], undefined, 2],
   ]);
-  const from = (run: string, next: string) => `a/topics/t%2F1?${run && `runId=${run}&`}${next}limit=2&wait=20s`;
-  const reads = [from("", ""), from(first, "from=2&"), from(first, "from=2&"), from(first, "from=2&"), from(first, "from=5&")];
-  assert.deepEqual(asked, [...reads, from(second, "from=6&"), from(second, "from=6&"), from(second, "from=8&")]);
+  const from = (run: string, next: string) => `a/topics/t%2F1?${run && `runId=${run}&`}${next}limit=2`;
+  const waits = (run: string, next: string) => `${from(run, next)}&wait=20s`;
+  const reads = [from("", ""), waits(first, "from=2&"), waits(first, "from=2&"), waits(first, "from=2&"), waits(first, "from=5&")];
+  const following = [from(second, "from=6&"), from(second, "from=6&"), from(second, "from=8&"), waits(second, "from=8&"), waits(second, "from=9&")];
+  assert.deepEqual(asked, [...reads, ...following], "the first look, what is there already, and the next run are not waited for");
 
   const there = answering(items(first, 2, [0, 1], { more: true }), items(first, 3, [2]));
   const all: number[] = [];
@@ -299,6 +324,49 @@ test("a topic is read on across cut connections, resets and runs", async () => {
   }
   assert.deepEqual(all, [0, 1, 2, 2, 2]);
   assert.deepEqual(there.asked, ["a/topics/t?from=0", `a/topics/t?runId=${first}&from=2`]);
+});
+
+test("a page has the cost of the empty ones before it", async () => {
+  const { weft } = answering(items("1", 0, []), items("1", 0, [], { closed: true, newRunId: "2" }), items("2", 0, [], { more: true }), items("2", 1, [0], { closed: true }));
+  const costs: number[] = [];
+  for await (const { cost } of weft.topic("a", "t")) {
+    costs.push(cost.writes);
+  }
+  assert.deepEqual(costs, [1111]);
+
+  const nothing = await answering(items("1", 7, [])).weft.topic("a", "t", { from: 7, wait: false }).next();
+  assert(!nothing.done);
+  assert.deepEqual([nothing.value.items, nothing.value.next, nothing.value.cost.writes], [[], 7, 1]);
+
+  const gone = answering(items("1", 0, []), items("1", 0, [], { closed: true, newRunId: "2" }), problem(404, "not-found"));
+  await assert.rejects(gone.weft.topic("a", "t").next(), (error) => {
+    assert(error instanceof Problem);
+    assert.deepEqual(error.cost, costOfThree);
+    return true;
+  });
+});
+
+test("each error of the client has the cost until then", async ({ mock }) => {
+  const cut = (): Response => {
+    throw new TypeError("the line is dead");
+  };
+  const lost = answering(problem(503, "busy"), ...Array<() => Response>(11).fill(cut));
+  await assert.rejects(lost.weft.start("a", "b"), (error) => error instanceof NoAnswer && error.cost.writes === 1);
+  const { weft } = answering(problem(503, "busy"), page({ unknown: true }));
+  await assert.rejects(weft.start("a", "b"), (error) => error instanceof UnexpectedAnswer && error.cost.writes === 11);
+
+  // The deadline passes in the pause after the first attempt.
+  mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const late = new Weft("http://weft.test", {
+    fetch: async () => Response.json({}, { status: 503, headers: { "Weft-Cost": "writes=1" } }),
+    pause: async (_, signal) => {
+      mock.timers.tick(60_000);
+      signal?.throwIfAborted();
+    },
+  });
+  await assert.rejects(late.start("a", "b", undefined, { deadline: Date.now() + 60_000 }), (error) => {
+    return error instanceof DeadlinePassed && error.cost.writes === 1 && error.cause instanceof Problem;
+  });
 });
 
 test("a topic that a workflow does not have is refused", async () => {

@@ -32,8 +32,8 @@ class Expense(TypedDict):
 class Item(TypedDict):
     """Item is a quantity of one article."""
 
-    # SKU is the article's number.
     sku: str
+    """SKU is the article's number."""
     quantity: int
 
 

@@ -3,60 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Literal, Unpack
+from typing import Any, Literal, TypeAlias, Unpack
 
 from typing_extensions import NotRequired, TypedDict
-from weft_client import Answer, AsyncWorkflow, CallOptions, DeclaredError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
+from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, KeywordAttribute, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
 
-# */ globalThis.pwned = true; /*
+
+class Described(TypedDict):
+    """@ts-expect-error
+    */ globalThis.pwned = true; /*
+    type: ignore
+    mypy: nonsense
+    \x23 mypy: nonsense
+    x \x23 type: ignore \x23 noqa
+    +build ignore
+    go:build ignore
+    nolint
+    pragma: \\x00\\
+    '\"\"\"'
+    """
+
+    field17: NotRequired[str]
+    """@ts-expect-error"""
+    alias17: NotRequired[Alias17]
+    """@ts-expect-error"""
+    field18: NotRequired[str]
+    """*/ globalThis.pwned = true; /*"""
+    alias18: NotRequired[Alias18]
+    """*/ globalThis.pwned = true; /*"""
+    field19: NotRequired[str]
+    """type: ignore"""
+    alias19: NotRequired[Alias19]
+    """type: ignore"""
+    field20: NotRequired[str]
+    """mypy: nonsense"""
+    alias20: NotRequired[Alias20]
+    """mypy: nonsense"""
+    field21: NotRequired[str]
+    """\x23 mypy: nonsense"""
+    alias21: NotRequired[Alias21]
+    """\x23 mypy: nonsense"""
+    field22: NotRequired[str]
+    """x \x23 type: ignore \x23 noqa"""
+    alias22: NotRequired[Alias22]
+    """x \x23 type: ignore \x23 noqa"""
+    field23: NotRequired[str]
+    """+build ignore"""
+    alias23: NotRequired[Alias23]
+    """+build ignore"""
+    field24: NotRequired[str]
+    """go:build ignore"""
+    alias24: NotRequired[Alias24]
+    """go:build ignore"""
+    field25: NotRequired[str]
+    """nolint"""
+    alias25: NotRequired[Alias25]
+    """nolint"""
+    field26: NotRequired[str]
+    """pragma: \\x00\\"""
+    alias26: NotRequired[Alias26]
+    """pragma: \\x00\\"""
+    field27: NotRequired[str]
+    """'\"\"\"'"""
+    alias27: NotRequired[Alias27]
+    """'\"\"\"'"""
+
+
 Hostile0GlobalThisPwnedTrue = TypedDict(
     "Hostile0GlobalThisPwnedTrue",
     {
-        # */ globalThis.pwned = true; /*
         "*/ globalThis.pwned = true; /*": "str",
         "b*/ globalThis.pwned = true; /*": "NotRequired[Literal[\"*/ globalThis.pwned = true; /*\", \"x\"]]",
     },
 )
+"""*/ globalThis.pwned = true; /*
 
-# </script>
+*/ globalThis.pwned = true; /*: */ globalThis.pwned = true; /*
+"""
+
 Hostile10Script = TypedDict(
     "Hostile10Script",
     {
-        # </script>
         "</script>": "str",
         "b</script>": "NotRequired[Literal[\"</script>\", \"x\"]]",
     },
 )
+"""</script>
 
-# %s%d
+</script>: </script>
+"""
+
 Hostile11SD = TypedDict(
     "Hostile11SD",
     {
-        # %s%d
         "%s%d": "str",
         "b%s%d": "NotRequired[Literal[\"%s%d\", \"x\"]]",
     },
 )
+"""%s%d
 
-# ` json:"x"`; var Pwned = 1 //
+%s%d: %s%d
+"""
+
 Hostile12JsonXVarPwned1 = TypedDict(
     "Hostile12JsonXVarPwned1",
     {
-        # ` json:"x"`; var Pwned = 1 //
         "` json:\"x\"`; var Pwned = 1 //": "str",
         "b` json:\"x\"`; var Pwned = 1 //": "NotRequired[Literal[\"` json:\\\"x\\\"`; var Pwned = 1 //\", \"x\"]]",
     },
 )
+"""` json:"x"`; var Pwned = 1 //
 
-# var Pwned = 1
+` json:"x"`; var Pwned = 1 //: ` json:"x"`; var Pwned = 1 //
+"""
+
 Hostile13VarPwned1 = TypedDict(
     "Hostile13VarPwned1",
     {
-        # var Pwned = 1
         "\u000d\nvar Pwned = 1": "str",
         "b\u000d\nvar Pwned = 1": "NotRequired[Literal[\"\\u000d\\nvar Pwned = 1\", \"x\"]]",
     },
 )
+"""var Pwned = 1
+
+
+var Pwned = 1:
+
+var Pwned = 1
+"""
 
 Hostile14 = TypedDict(
     "Hostile14",
@@ -65,124 +139,467 @@ Hostile14 = TypedDict(
         "b\u0000\u202e\ufeff": "NotRequired[Literal[\"\\u0000\\u202e\\ufeff\", \"x\"]]",
     },
 )
+"""
 
-# $defs/~0~1
+:
+"""
+
 Hostile15Defs01 = TypedDict(
     "Hostile15Defs01",
     {
-        # $defs/~0~1
         "$defs/~0~1": "str",
         "b$defs/~0~1": "NotRequired[Literal[\"$defs/~0~1\", \"x\"]]",
     },
 )
+"""$defs/~0~1
 
-# \N{BULLET}\x22
+$defs/~0~1: $defs/~0~1
+"""
+
 Hostile16NBULLETX22 = TypedDict(
     "Hostile16NBULLETX22",
     {
-        # \N{BULLET}\x22
         "\\N{BULLET}\\x22": "str",
         "b\\N{BULLET}\\x22": "NotRequired[Literal[\"\\\\N{BULLET}\\\\x22\", \"x\"]]",
     },
 )
+"""\\N{BULLET}\\x22
 
-# "; globalThis.pwned = true; //
+\\N{BULLET}\\x22: \\N{BULLET}\\x22
+"""
+
+Hostile17TsExpectError = TypedDict(
+    "Hostile17TsExpectError",
+    {
+        "@ts-expect-error": "str",
+        "b@ts-expect-error": "NotRequired[Literal[\"@ts-expect-error\", \"x\"]]",
+    },
+)
+"""@ts-expect-error
+
+@ts-expect-error: @ts-expect-error
+"""
+
+Hostile18GlobalThisPwnedTrue = TypedDict(
+    "Hostile18GlobalThisPwnedTrue",
+    {
+        "*\u200b/ globalThis.pwned = true; /*": "str",
+        "b*\u200b/ globalThis.pwned = true; /*": "NotRequired[Literal[\"*\\u200b/ globalThis.pwned = true; /*\", \"x\"]]",
+    },
+)
+"""*/ globalThis.pwned = true; /*
+
+*/ globalThis.pwned = true; /*: */ globalThis.pwned = true; /*
+"""
+
+Hostile19typeIgnore = TypedDict(
+    "Hostile19typeIgnore",
+    {
+        "type: ignore": "str",
+        "btype: ignore": "NotRequired[Literal[\"type: ignore\", \"x\"]]",
+    },
+)
+"""type: ignore
+
+type: ignore: type: ignore
+"""
+
 Hostile1GlobalThisPwnedTrue = TypedDict(
     "Hostile1GlobalThisPwnedTrue",
     {
-        # "; globalThis.pwned = true; //
         "\"; globalThis.pwned = true; //": "str",
         "b\"; globalThis.pwned = true; //": "NotRequired[Literal[\"\\\"; globalThis.pwned = true; //\", \"x\"]]",
     },
 )
+""""; globalThis.pwned = true; //
 
-# globalThis.pwned = true; //
+"; globalThis.pwned = true; //: "; globalThis.pwned = true; //
+"""
+
+Hostile20mypyNonsense = TypedDict(
+    "Hostile20mypyNonsense",
+    {
+        "mypy: nonsense": "str",
+        "bmypy: nonsense": "NotRequired[Literal[\"mypy: nonsense\", \"x\"]]",
+    },
+)
+"""mypy: nonsense
+
+mypy: nonsense: mypy: nonsense
+"""
+
+Hostile21MypyNonsense = TypedDict(
+    "Hostile21MypyNonsense",
+    {
+        "\u0023 mypy: nonsense": "str",
+        "b\u0023 mypy: nonsense": "NotRequired[Literal[\"\\u0023 mypy: nonsense\", \"x\"]]",
+    },
+)
+"""\x23 mypy: nonsense
+
+\x23 mypy: nonsense: \x23 mypy: nonsense
+"""
+
+Hostile22xTypeIgnoreNoqa = TypedDict(
+    "Hostile22xTypeIgnoreNoqa",
+    {
+        "x \u0023 type: ignore \u0023 noqa": "str",
+        "bx \u0023 type: ignore \u0023 noqa": "NotRequired[Literal[\"x \\u0023 type: ignore \\u0023 noqa\", \"x\"]]",
+    },
+)
+"""x \x23 type: ignore \x23 noqa
+
+x \x23 type: ignore \x23 noqa: x \x23 type: ignore \x23 noqa
+"""
+
+Hostile23BuildIgnore = TypedDict(
+    "Hostile23BuildIgnore",
+    {
+        "+build ignore": "str",
+        "b+build ignore": "NotRequired[Literal[\"+build ignore\", \"x\"]]",
+    },
+)
+"""+build ignore
+
++build ignore: +build ignore
+"""
+
+Hostile24goBuildIgnore = TypedDict(
+    "Hostile24goBuildIgnore",
+    {
+        "go:build ignore": "str",
+        "bgo:build ignore": "NotRequired[Literal[\"go:build ignore\", \"x\"]]",
+    },
+)
+"""go:build ignore
+
+go:build ignore: go:build ignore
+"""
+
+
+class Hostile25nolint(TypedDict):
+    """nolint"""
+
+    nolint: str
+    """nolint"""
+    bnolint: NotRequired[Literal["nolint", "x"]]
+
+
+Hostile26pragmaX00 = TypedDict(
+    "Hostile26pragmaX00",
+    {
+        "pragma: \\x00\\": "str",
+        "bpragma: \\x00\\": "NotRequired[Literal[\"pragma: \\\\x00\\\\\", \"x\"]]",
+    },
+)
+"""pragma: \\x00\\
+
+pragma: \\x00\\: pragma: \\x00\\
+"""
+
+Hostile27 = TypedDict(
+    "Hostile27",
+    {
+        "'\"\"\"\u200b'": "str",
+        "b'\"\"\"\u200b'": "NotRequired[Literal[\"'\\\"\\\"\\\"\\u200b'\", \"x\"]]",
+    },
+)
+"""'\"\"\"'
+
+'\"\"\"': '\"\"\"'
+"""
+
 Hostile2GlobalThisPwnedTrue = TypedDict(
     "Hostile2GlobalThisPwnedTrue",
     {
-        # globalThis.pwned = true; //
         "\nglobalThis.pwned = true; //": "str",
         "b\nglobalThis.pwned = true; //": "NotRequired[Literal[\"\\nglobalThis.pwned = true; //\", \"x\"]]",
     },
 )
+"""globalThis.pwned = true; //
 
-# `${globalThis.pwned = true}`
+
+globalThis.pwned = true; //:
+globalThis.pwned = true; //
+"""
+
 Hostile3GlobalThisPwnedTrue = TypedDict(
     "Hostile3GlobalThisPwnedTrue",
     {
-        # `${globalThis.pwned = true}`
         "`${globalThis.pwned = true}`": "str",
         "b`${globalThis.pwned = true}`": "NotRequired[Literal[\"`${globalThis.pwned = true}`\", \"x\"]]",
     },
 )
+"""`${globalThis.pwned = true}`
 
-# """
-# import sys; sys.pwned = True
-# """
+`${globalThis.pwned = true}`: `${globalThis.pwned = true}`
+"""
+
 Hostile4ImportSysSysPwnedTrue = TypedDict(
     "Hostile4ImportSysSysPwnedTrue",
     {
-        # """
-        # import sys; sys.pwned = True
-        # """
         "\"\"\"\nimport sys; sys.pwned = True\n\"\"\"": "str",
         "b\"\"\"\nimport sys; sys.pwned = True\n\"\"\"": "NotRequired[Literal[\"\\\"\\\"\\\"\\nimport sys; sys.pwned = True\\n\\\"\\\"\\\"\", \"x\"]]",
     },
 )
+"""\"\"\"
+import sys; sys.pwned = True
+\"\"\"
 
-# '''
-# import sys; sys.pwned = True
-# '''
+\"\"\"
+import sys; sys.pwned = True
+\"\"\": \"\"\"
+import sys; sys.pwned = True
+\"\"\"
+"""
+
 Hostile5ImportSysSysPwnedTrue = TypedDict(
     "Hostile5ImportSysSysPwnedTrue",
     {
-        # '''
-        # import sys; sys.pwned = True
-        # '''
         "'''\nimport sys; sys.pwned = True\n'''": "str",
         "b'''\nimport sys; sys.pwned = True\n'''": "NotRequired[Literal[\"'''\\nimport sys; sys.pwned = True\\n'''\", \"x\"]]",
     },
 )
+"""'''
+import sys; sys.pwned = True
+'''
 
-# \
+'''
+import sys; sys.pwned = True
+''': '''
+import sys; sys.pwned = True
+'''
+"""
+
 Hostile6 = TypedDict(
     "Hostile6",
     {
-        # \
         "\\": "str",
         "b\\": "NotRequired[Literal[\"\\\\\", \"x\"]]",
     },
 )
+"""\\
 
-# \"
+\\: \\
+"""
+
 Hostile7 = TypedDict(
     "Hostile7",
     {
-        # \"
         "\\\"": "str",
         "b\\\"": "NotRequired[Literal[\"\\\\\\\"\", \"x\"]]",
     },
 )
+"""\\"
 
-# {{.}}
+\\\": \\\"
+"""
+
 Hostile8 = TypedDict(
     "Hostile8",
     {
-        # {{.}}
         "{{.}}": "str",
         "b{{.}}": "NotRequired[Literal[\"{{.}}\", \"x\"]]",
     },
 )
+"""{{.}}
 
-# globalThis.pwned = true;
+{{.}}: {{.}}
+"""
+
 Hostile9GlobalThisPwnedTrue = TypedDict(
     "Hostile9GlobalThisPwnedTrue",
     {
-        # globalThis.pwned = true;
         "\u2028globalThis.pwned = true;\u2029": "str",
         "b\u2028globalThis.pwned = true;\u2029": "NotRequired[Literal[\"\\u2028globalThis.pwned = true;\\u2029\", \"x\"]]",
     },
 )
+"""globalThis.pwned = true;
+
+
+globalThis.pwned = true;
+:
+globalThis.pwned = true;
+"""
+
+HostileAttributes = TypedDict(
+    "HostileAttributes",
+    {
+        "\u0000\u202e\ufeff": "NotRequired[KeywordAttribute]",
+        "\nglobalThis.pwned = true; //": "NotRequired[KeywordAttribute]",
+        "\u000d\nvar Pwned = 1": "NotRequired[KeywordAttribute]",
+        "\"\"\"\nimport sys; sys.pwned = True\n\"\"\"": "NotRequired[KeywordAttribute]",
+        "\"; globalThis.pwned = true; //": "NotRequired[KeywordAttribute]",
+        "\u0023 mypy: nonsense": "NotRequired[KeywordAttribute]",
+        "$defs/~0~1": "NotRequired[KeywordAttribute]",
+        "%s%d": "NotRequired[KeywordAttribute]",
+        "'\"\"\"\u200b'": "NotRequired[KeywordAttribute]",
+        "'''\nimport sys; sys.pwned = True\n'''": "NotRequired[KeywordAttribute]",
+        "*/ globalThis.pwned = true; /*": "NotRequired[KeywordAttribute]",
+        "*\u200b/ globalThis.pwned = true; /*": "NotRequired[KeywordAttribute]",
+        "+build ignore": "NotRequired[KeywordAttribute]",
+        "</script>": "NotRequired[KeywordAttribute]",
+        "@ts-expect-error": "NotRequired[KeywordAttribute]",
+        "Later": "NotRequired[Any]",
+        "Later2": "NotRequired[Any]",
+        "Later3": "NotRequired[Any]",
+        "\\": "NotRequired[KeywordAttribute]",
+        "\\\"": "NotRequired[KeywordAttribute]",
+        "\\N{BULLET}\\x22": "NotRequired[KeywordAttribute]",
+        "` json:\"x\"`; var Pwned = 1 //": "NotRequired[KeywordAttribute]",
+        "`${globalThis.pwned = true}`": "NotRequired[KeywordAttribute]",
+        "go:build ignore": "NotRequired[KeywordAttribute]",
+        "mypy: nonsense": "NotRequired[KeywordAttribute]",
+        "nolint": "NotRequired[KeywordAttribute]",
+        "pragma: \\x00\\": "NotRequired[KeywordAttribute]",
+        "type: ignore": "NotRequired[KeywordAttribute]",
+        "x \u0023 type: ignore \u0023 noqa": "NotRequired[KeywordAttribute]",
+        "{{.}}": "NotRequired[KeywordAttribute]",
+        "\u2028globalThis.pwned = true;\u2029": "NotRequired[KeywordAttribute]",
+    },
+)
+"""The search attributes of a start of Hostile."""
+
+HostileMemo = TypedDict(
+    "HostileMemo",
+    {
+        "\u0000\u202e\ufeff": "NotRequired[str]",
+        "\nglobalThis.pwned = true; //": "NotRequired[str]",
+        "\u000d\nvar Pwned = 1": "NotRequired[str]",
+        "\"\"\"\nimport sys; sys.pwned = True\n\"\"\"": "NotRequired[str]",
+        "\"; globalThis.pwned = true; //": "NotRequired[str]",
+        "\u0023 mypy: nonsense": "NotRequired[str]",
+        "$defs/~0~1": "NotRequired[str]",
+        "%s%d": "NotRequired[str]",
+        "'\"\"\"\u200b'": "NotRequired[str]",
+        "'''\nimport sys; sys.pwned = True\n'''": "NotRequired[str]",
+        "*/ globalThis.pwned = true; /*": "NotRequired[str]",
+        "*\u200b/ globalThis.pwned = true; /*": "NotRequired[str]",
+        "+build ignore": "NotRequired[str]",
+        "</script>": "NotRequired[str]",
+        "@ts-expect-error": "NotRequired[str]",
+        "\\": "NotRequired[str]",
+        "\\\"": "NotRequired[str]",
+        "\\N{BULLET}\\x22": "NotRequired[str]",
+        "` json:\"x\"`; var Pwned = 1 //": "NotRequired[str]",
+        "`${globalThis.pwned = true}`": "NotRequired[str]",
+        "go:build ignore": "NotRequired[str]",
+        "mypy: nonsense": "NotRequired[str]",
+        "nolint": "NotRequired[str]",
+        "pragma: \\x00\\": "NotRequired[str]",
+        "type: ignore": "NotRequired[str]",
+        "x \u0023 type: ignore \u0023 noqa": "NotRequired[str]",
+        "{{.}}": "NotRequired[str]",
+        "\u2028globalThis.pwned = true;\u2029": "NotRequired[str]",
+    },
+)
+"""The memo of a start of Hostile.
+
+:
+
+
+globalThis.pwned = true; //:
+globalThis.pwned = true; //
+
+
+var Pwned = 1:
+
+var Pwned = 1
+
+\"\"\"
+import sys; sys.pwned = True
+\"\"\": \"\"\"
+import sys; sys.pwned = True
+\"\"\"
+
+"; globalThis.pwned = true; //: "; globalThis.pwned = true; //
+
+\x23 mypy: nonsense: \x23 mypy: nonsense
+
+$defs/~0~1: $defs/~0~1
+
+%s%d: %s%d
+
+'\"\"\"': '\"\"\"'
+
+'''
+import sys; sys.pwned = True
+''': '''
+import sys; sys.pwned = True
+'''
+
+*/ globalThis.pwned = true; /*: */ globalThis.pwned = true; /*
+
+*/ globalThis.pwned = true; /*: */ globalThis.pwned = true; /*
+
++build ignore: +build ignore
+
+</script>: </script>
+
+@ts-expect-error: @ts-expect-error
+
+\\: \\
+
+\\": \\"
+
+\\N{BULLET}\\x22: \\N{BULLET}\\x22
+
+` json:"x"`; var Pwned = 1 //: ` json:"x"`; var Pwned = 1 //
+
+`${globalThis.pwned = true}`: `${globalThis.pwned = true}`
+
+go:build ignore: go:build ignore
+
+mypy: nonsense: mypy: nonsense
+
+nolint: nolint
+
+pragma: \\x00\\: pragma: \\x00\\
+
+type: ignore: type: ignore
+
+x \x23 type: ignore \x23 noqa: x \x23 type: ignore \x23 noqa
+
+{{.}}: {{.}}
+
+
+globalThis.pwned = true;
+:
+globalThis.pwned = true;
+"""
+
+Alias17: TypeAlias = list[str]
+"""@ts-expect-error"""
+
+Alias18: TypeAlias = list[str]
+"""*/ globalThis.pwned = true; /*"""
+
+Alias19: TypeAlias = list[str]
+"""type: ignore"""
+
+Alias20: TypeAlias = list[str]
+"""mypy: nonsense"""
+
+Alias21: TypeAlias = list[str]
+"""\x23 mypy: nonsense"""
+
+Alias22: TypeAlias = list[str]
+"""x \x23 type: ignore \x23 noqa"""
+
+Alias23: TypeAlias = list[str]
+"""+build ignore"""
+
+Alias24: TypeAlias = list[str]
+"""go:build ignore"""
+
+Alias25: TypeAlias = list[str]
+"""nolint"""
+
+Alias26: TypeAlias = list[str]
+"""pragma: \\x00\\"""
+
+Alias27: TypeAlias = list[str]
+"""'\"\"\"'"""
 
 
 class T(DeclaredError[Hostile14]):
@@ -217,6 +634,12 @@ class GlobalThisPwnedTrueError2(DeclaredError[Hostile1GlobalThisPwnedTrue]):
     type = "\"; globalThis.pwned = true; //"
 
 
+class MypyNonsense(DeclaredError[Hostile21MypyNonsense]):
+    """\x23 mypy: nonsense"""
+
+    type = "\u0023 mypy: nonsense"
+
+
 class Defs01(DeclaredError[Hostile15Defs01]):
     """$defs/~0~1"""
 
@@ -227,6 +650,12 @@ class SD(DeclaredError[Hostile11SD]):
     """%s%d"""
 
     type = "%s%d"
+
+
+class TError(DeclaredError[Hostile27]):
+    """'\"\"\"'"""
+
+    type = "'\"\"\"\u200b'"
 
 
 class ImportSysSysPwnedTrueError2(DeclaredError[Hostile5ImportSysSysPwnedTrue]):
@@ -244,19 +673,37 @@ class GlobalThisPwnedTrueError3(DeclaredError[Hostile0GlobalThisPwnedTrue]):
     type = "*/ globalThis.pwned = true; /*"
 
 
+class GlobalThisPwnedTrueError4(DeclaredError[Hostile18GlobalThisPwnedTrue]):
+    """*/ globalThis.pwned = true; /*"""
+
+    type = "*\u200b/ globalThis.pwned = true; /*"
+
+
+class BuildIgnore(DeclaredError[Hostile23BuildIgnore]):
+    """+build ignore"""
+
+    type = "+build ignore"
+
+
 class Script(DeclaredError[Hostile10Script]):
     """</script>"""
 
     type = "</script>"
 
 
-class TError(DeclaredError[Hostile6]):
+class TsExpectError(DeclaredError[Hostile17TsExpectError]):
+    """@ts-expect-error"""
+
+    type = "@ts-expect-error"
+
+
+class TError2(DeclaredError[Hostile6]):
     """\\"""
 
     type = "\\"
 
 
-class TError2(DeclaredError[Hostile7]):
+class TError3(DeclaredError[Hostile7]):
     """\\\""""
 
     type = "\\\""
@@ -274,19 +721,55 @@ class JsonXVarPwned1Error(DeclaredError[Hostile12JsonXVarPwned1]):
     type = "` json:\"x\"`; var Pwned = 1 //"
 
 
-class GlobalThisPwnedTrueError4(DeclaredError[Hostile3GlobalThisPwnedTrue]):
+class GlobalThisPwnedTrueError5(DeclaredError[Hostile3GlobalThisPwnedTrue]):
     """`${globalThis.pwned = true}`"""
 
     type = "`${globalThis.pwned = true}`"
 
 
-class TError3(DeclaredError[Hostile8]):
+class GoBuildIgnore(DeclaredError[Hostile24goBuildIgnore]):
+    """go:build ignore"""
+
+    type = "go:build ignore"
+
+
+class MypyNonsenseError(DeclaredError[Hostile20mypyNonsense]):
+    """mypy: nonsense"""
+
+    type = "mypy: nonsense"
+
+
+class Nolint(DeclaredError[Hostile25nolint]):
+    """nolint"""
+
+    type = "nolint"
+
+
+class PragmaX00(DeclaredError[Hostile26pragmaX00]):
+    """pragma: \\x00\\"""
+
+    type = "pragma: \\x00\\"
+
+
+class TypeIgnore(DeclaredError[Hostile19typeIgnore]):
+    """type: ignore"""
+
+    type = "type: ignore"
+
+
+class XTypeIgnoreNoqa(DeclaredError[Hostile22xTypeIgnoreNoqa]):
+    """x \x23 type: ignore \x23 noqa"""
+
+    type = "x \u0023 type: ignore \u0023 noqa"
+
+
+class TError4(DeclaredError[Hostile8]):
     """{{.}}"""
 
     type = "{{.}}"
 
 
-class GlobalThisPwnedTrueError5(DeclaredError[Hostile9GlobalThisPwnedTrue]):
+class GlobalThisPwnedTrueError6(DeclaredError[Hostile9GlobalThisPwnedTrue]):
     """globalThis.pwned = true;"""
 
     type = "\u2028globalThis.pwned = true;\u2029"
@@ -340,7 +823,7 @@ class GlobalThisPwnedTrueWorkflow3(AsyncWorkflow[Hostile3GlobalThisPwnedTrue, Ho
     workflow_type = "`${globalThis.pwned = true}`"
 
 
-class Hostile(AsyncWorkflow[None, None]):
+class Hostile(AsyncWorkflow[None, None, HostileAttributes, HostileMemo]):
     """*/ globalThis.pwned = true; /*
     "; globalThis.pwned = true; //
 
@@ -394,6 +877,10 @@ class Hostile(AsyncWorkflow[None, None]):
         """"; globalThis.pwned = true; //"""
         return await self._update("\"; globalThis.pwned = true; //", (GlobalThisPwnedTrueError2,), input, options)
 
+    async def mypy_nonsense(self, input: Hostile21MypyNonsense, **options: Unpack[CallOptions]) -> Outcome[Hostile21MypyNonsense, MypyNonsense]:
+        """\x23 mypy: nonsense"""
+        return await self._update("\u0023 mypy: nonsense", (MypyNonsense,), input, options)
+
     async def defs_0_1(self, input: Hostile15Defs01, **options: Unpack[CallOptions]) -> Outcome[Hostile15Defs01, Defs01]:
         """$defs/~0~1"""
         return await self._update("$defs/~0~1", (Defs01,), input, options)
@@ -401,6 +888,10 @@ class Hostile(AsyncWorkflow[None, None]):
     async def s_d(self, input: Hostile11SD, **options: Unpack[CallOptions]) -> Outcome[Hostile11SD, SD]:
         """%s%d"""
         return await self._update("%s%d", (SD,), input, options)
+
+    async def update(self, input: Hostile27, **options: Unpack[CallOptions]) -> Outcome[Hostile27, TError]:
+        """'\"\"\"'"""
+        return await self._update("'\"\"\"\u200b'", (TError,), input, options)
 
     async def import_sys_sys_pwned_true_update(self, input: Hostile5ImportSysSysPwnedTrue, **options: Unpack[CallOptions]) -> Outcome[Hostile5ImportSysSysPwnedTrue, ImportSysSysPwnedTrueError2]:
         """'''
@@ -413,17 +904,29 @@ class Hostile(AsyncWorkflow[None, None]):
         """*/ globalThis.pwned = true; /*"""
         return await self._update("*/ globalThis.pwned = true; /*", (GlobalThisPwnedTrueError3,), input, options)
 
+    async def global_this_pwned_true_update3(self, input: Hostile18GlobalThisPwnedTrue, **options: Unpack[CallOptions]) -> Outcome[Hostile18GlobalThisPwnedTrue, GlobalThisPwnedTrueError4]:
+        """*/ globalThis.pwned = true; /*"""
+        return await self._update("*\u200b/ globalThis.pwned = true; /*", (GlobalThisPwnedTrueError4,), input, options)
+
+    async def build_ignore(self, input: Hostile23BuildIgnore, **options: Unpack[CallOptions]) -> Outcome[Hostile23BuildIgnore, BuildIgnore]:
+        """+build ignore"""
+        return await self._update("+build ignore", (BuildIgnore,), input, options)
+
     async def script(self, input: Hostile10Script, **options: Unpack[CallOptions]) -> Outcome[Hostile10Script, Script]:
         """</script>"""
         return await self._update("</script>", (Script,), input, options)
 
-    async def update(self, input: Hostile6, **options: Unpack[CallOptions]) -> Outcome[Hostile6, TError]:
-        """\\"""
-        return await self._update("\\", (TError,), input, options)
+    async def ts_expect_error(self, input: Hostile17TsExpectError, **options: Unpack[CallOptions]) -> Outcome[Hostile17TsExpectError, TsExpectError]:
+        """@ts-expect-error"""
+        return await self._update("@ts-expect-error", (TsExpectError,), input, options)
 
-    async def update2(self, input: Hostile7, **options: Unpack[CallOptions]) -> Outcome[Hostile7, TError2]:
+    async def update2(self, input: Hostile6, **options: Unpack[CallOptions]) -> Outcome[Hostile6, TError2]:
+        """\\"""
+        return await self._update("\\", (TError2,), input, options)
+
+    async def update3(self, input: Hostile7, **options: Unpack[CallOptions]) -> Outcome[Hostile7, TError3]:
         """\\\""""
-        return await self._update("\\\"", (TError2,), input, options)
+        return await self._update("\\\"", (TError3,), input, options)
 
     async def n_bullet_x22(self, input: Hostile16NBULLETX22, **options: Unpack[CallOptions]) -> Outcome[Hostile16NBULLETX22, NBULLETX22]:
         """\\N{BULLET}\\x22"""
@@ -433,17 +936,41 @@ class Hostile(AsyncWorkflow[None, None]):
         """` json:"x"`; var Pwned = 1 //"""
         return await self._update("` json:\"x\"`; var Pwned = 1 //", (JsonXVarPwned1Error,), input, options)
 
-    async def global_this_pwned_true_update3(self, input: Hostile3GlobalThisPwnedTrue, **options: Unpack[CallOptions]) -> Outcome[Hostile3GlobalThisPwnedTrue, GlobalThisPwnedTrueError4]:
+    async def global_this_pwned_true_update4(self, input: Hostile3GlobalThisPwnedTrue, **options: Unpack[CallOptions]) -> Outcome[Hostile3GlobalThisPwnedTrue, GlobalThisPwnedTrueError5]:
         """`${globalThis.pwned = true}`"""
-        return await self._update("`${globalThis.pwned = true}`", (GlobalThisPwnedTrueError4,), input, options)
+        return await self._update("`${globalThis.pwned = true}`", (GlobalThisPwnedTrueError5,), input, options)
 
-    async def update3(self, input: Hostile8, **options: Unpack[CallOptions]) -> Outcome[Hostile8, TError3]:
+    async def go_build_ignore(self, input: Hostile24goBuildIgnore, **options: Unpack[CallOptions]) -> Outcome[Hostile24goBuildIgnore, GoBuildIgnore]:
+        """go:build ignore"""
+        return await self._update("go:build ignore", (GoBuildIgnore,), input, options)
+
+    async def mypy_nonsense_update(self, input: Hostile20mypyNonsense, **options: Unpack[CallOptions]) -> Outcome[Hostile20mypyNonsense, MypyNonsenseError]:
+        """mypy: nonsense"""
+        return await self._update("mypy: nonsense", (MypyNonsenseError,), input, options)
+
+    async def nolint(self, input: Hostile25nolint, **options: Unpack[CallOptions]) -> Outcome[Hostile25nolint, Nolint]:
+        """nolint"""
+        return await self._update("nolint", (Nolint,), input, options)
+
+    async def pragma_x00(self, input: Hostile26pragmaX00, **options: Unpack[CallOptions]) -> Outcome[Hostile26pragmaX00, PragmaX00]:
+        """pragma: \\x00\\"""
+        return await self._update("pragma: \\x00\\", (PragmaX00,), input, options)
+
+    async def type_ignore(self, input: Hostile19typeIgnore, **options: Unpack[CallOptions]) -> Outcome[Hostile19typeIgnore, TypeIgnore]:
+        """type: ignore"""
+        return await self._update("type: ignore", (TypeIgnore,), input, options)
+
+    async def x_type_ignore_noqa(self, input: Hostile22xTypeIgnoreNoqa, **options: Unpack[CallOptions]) -> Outcome[Hostile22xTypeIgnoreNoqa, XTypeIgnoreNoqa]:
+        """x \x23 type: ignore \x23 noqa"""
+        return await self._update("x \u0023 type: ignore \u0023 noqa", (XTypeIgnoreNoqa,), input, options)
+
+    async def update4(self, input: Hostile8, **options: Unpack[CallOptions]) -> Outcome[Hostile8, TError4]:
         """{{.}}"""
-        return await self._update("{{.}}", (TError3,), input, options)
+        return await self._update("{{.}}", (TError4,), input, options)
 
-    async def global_this_pwned_true_update4(self, input: Hostile9GlobalThisPwnedTrue, **options: Unpack[CallOptions]) -> Outcome[Hostile9GlobalThisPwnedTrue, GlobalThisPwnedTrueError5]:
+    async def global_this_pwned_true_update5(self, input: Hostile9GlobalThisPwnedTrue, **options: Unpack[CallOptions]) -> Outcome[Hostile9GlobalThisPwnedTrue, GlobalThisPwnedTrueError6]:
         """globalThis.pwned = true;"""
-        return await self._update("\u2028globalThis.pwned = true;\u2029", (GlobalThisPwnedTrueError5,), input, options)
+        return await self._update("\u2028globalThis.pwned = true;\u2029", (GlobalThisPwnedTrueError6,), input, options)
 
     async def query(self, input: Hostile14, **options: Unpack[ReadOptions]) -> Answer[Hostile14]:
         return await self._query("\u0000\u202e\ufeff", input, options)
@@ -467,6 +994,10 @@ class Hostile(AsyncWorkflow[None, None]):
         """"; globalThis.pwned = true; //"""
         return await self._query("\"; globalThis.pwned = true; //", input, options)
 
+    async def mypy_nonsense_query(self, input: Hostile21MypyNonsense, **options: Unpack[ReadOptions]) -> Answer[Hostile21MypyNonsense]:
+        """\x23 mypy: nonsense"""
+        return await self._query("\u0023 mypy: nonsense", input, options)
+
     async def defs_0_1_query(self, input: Hostile15Defs01, **options: Unpack[ReadOptions]) -> Answer[Hostile15Defs01]:
         """$defs/~0~1"""
         return await self._query("$defs/~0~1", input, options)
@@ -474,6 +1005,10 @@ class Hostile(AsyncWorkflow[None, None]):
     async def s_d_query(self, input: Hostile11SD, **options: Unpack[ReadOptions]) -> Answer[Hostile11SD]:
         """%s%d"""
         return await self._query("%s%d", input, options)
+
+    async def query2(self, input: Hostile27, **options: Unpack[ReadOptions]) -> Answer[Hostile27]:
+        """'\"\"\"'"""
+        return await self._query("'\"\"\"\u200b'", input, options)
 
     async def import_sys_sys_pwned_true_query2(self, input: Hostile5ImportSysSysPwnedTrue, **options: Unpack[ReadOptions]) -> Answer[Hostile5ImportSysSysPwnedTrue]:
         """'''
@@ -486,15 +1021,27 @@ class Hostile(AsyncWorkflow[None, None]):
         """*/ globalThis.pwned = true; /*"""
         return await self._query("*/ globalThis.pwned = true; /*", input, options)
 
+    async def global_this_pwned_true_query4(self, input: Hostile18GlobalThisPwnedTrue, **options: Unpack[ReadOptions]) -> Answer[Hostile18GlobalThisPwnedTrue]:
+        """*/ globalThis.pwned = true; /*"""
+        return await self._query("*\u200b/ globalThis.pwned = true; /*", input, options)
+
+    async def build_ignore_query(self, input: Hostile23BuildIgnore, **options: Unpack[ReadOptions]) -> Answer[Hostile23BuildIgnore]:
+        """+build ignore"""
+        return await self._query("+build ignore", input, options)
+
     async def script_query(self, input: Hostile10Script, **options: Unpack[ReadOptions]) -> Answer[Hostile10Script]:
         """</script>"""
         return await self._query("</script>", input, options)
 
-    async def query2(self, input: Hostile6, **options: Unpack[ReadOptions]) -> Answer[Hostile6]:
+    async def ts_expect_error_query(self, input: Hostile17TsExpectError, **options: Unpack[ReadOptions]) -> Answer[Hostile17TsExpectError]:
+        """@ts-expect-error"""
+        return await self._query("@ts-expect-error", input, options)
+
+    async def query3(self, input: Hostile6, **options: Unpack[ReadOptions]) -> Answer[Hostile6]:
         """\\"""
         return await self._query("\\", input, options)
 
-    async def query3(self, input: Hostile7, **options: Unpack[ReadOptions]) -> Answer[Hostile7]:
+    async def query4(self, input: Hostile7, **options: Unpack[ReadOptions]) -> Answer[Hostile7]:
         """\\\""""
         return await self._query("\\\"", input, options)
 
@@ -506,15 +1053,42 @@ class Hostile(AsyncWorkflow[None, None]):
         """` json:"x"`; var Pwned = 1 //"""
         return await self._query("` json:\"x\"`; var Pwned = 1 //", input, options)
 
-    async def global_this_pwned_true_query4(self, input: Hostile3GlobalThisPwnedTrue, **options: Unpack[ReadOptions]) -> Answer[Hostile3GlobalThisPwnedTrue]:
+    async def global_this_pwned_true_query5(self, input: Hostile3GlobalThisPwnedTrue, **options: Unpack[ReadOptions]) -> Answer[Hostile3GlobalThisPwnedTrue]:
         """`${globalThis.pwned = true}`"""
         return await self._query("`${globalThis.pwned = true}`", input, options)
 
-    async def query4(self, input: Hostile8, **options: Unpack[ReadOptions]) -> Answer[Hostile8]:
+    async def described(self, **options: Unpack[ReadOptions]) -> Answer[Described]:
+        return await self._query("described", ABSENT, options)
+
+    async def go_build_ignore_query(self, input: Hostile24goBuildIgnore, **options: Unpack[ReadOptions]) -> Answer[Hostile24goBuildIgnore]:
+        """go:build ignore"""
+        return await self._query("go:build ignore", input, options)
+
+    async def mypy_nonsense_query2(self, input: Hostile20mypyNonsense, **options: Unpack[ReadOptions]) -> Answer[Hostile20mypyNonsense]:
+        """mypy: nonsense"""
+        return await self._query("mypy: nonsense", input, options)
+
+    async def nolint_query(self, input: Hostile25nolint, **options: Unpack[ReadOptions]) -> Answer[Hostile25nolint]:
+        """nolint"""
+        return await self._query("nolint", input, options)
+
+    async def pragma_x00_query(self, input: Hostile26pragmaX00, **options: Unpack[ReadOptions]) -> Answer[Hostile26pragmaX00]:
+        """pragma: \\x00\\"""
+        return await self._query("pragma: \\x00\\", input, options)
+
+    async def type_ignore_query(self, input: Hostile19typeIgnore, **options: Unpack[ReadOptions]) -> Answer[Hostile19typeIgnore]:
+        """type: ignore"""
+        return await self._query("type: ignore", input, options)
+
+    async def x_type_ignore_noqa_query(self, input: Hostile22xTypeIgnoreNoqa, **options: Unpack[ReadOptions]) -> Answer[Hostile22xTypeIgnoreNoqa]:
+        """x \x23 type: ignore \x23 noqa"""
+        return await self._query("x \u0023 type: ignore \u0023 noqa", input, options)
+
+    async def query5(self, input: Hostile8, **options: Unpack[ReadOptions]) -> Answer[Hostile8]:
         """{{.}}"""
         return await self._query("{{.}}", input, options)
 
-    async def global_this_pwned_true_query5(self, input: Hostile9GlobalThisPwnedTrue, **options: Unpack[ReadOptions]) -> Answer[Hostile9GlobalThisPwnedTrue]:
+    async def global_this_pwned_true_query6(self, input: Hostile9GlobalThisPwnedTrue, **options: Unpack[ReadOptions]) -> Answer[Hostile9GlobalThisPwnedTrue]:
         """globalThis.pwned = true;"""
         return await self._query("\u2028globalThis.pwned = true;\u2029", input, options)
 

@@ -6,16 +6,57 @@ from collections.abc import AsyncIterator
 from typing import Any, Literal, Never, TypeAlias, Unpack
 
 from typing_extensions import NotRequired, TypedDict
-from weft_client import ABSENT, Answer, AsyncWorkflow, CallOptions, DeclaredError, OtherError, Outcome, ReadOptions, Sent, SignalOptions, TopicOptions, TopicPage
+from weft_client import ABSENT, Answer, AnyMapping, AsyncWorkflow, BoolAttribute, CallOptions, DeclaredError, FloatAttribute, IntAttribute, KeywordAttribute, KeywordListAttribute, OtherError, Outcome, ReadOptions, Sent, SignalOptions, TimeAttribute, TopicOptions, TopicPage
+
+
+class AllTypesAttributes(TypedDict):
+    """The search attributes of a start of AllTypes."""
+
+    Amount: NotRequired[IntAttribute]
+    Due: NotRequired[TimeAttribute]
+    Rate: NotRequired[FloatAttribute]
+    Region: NotRequired[KeywordAttribute]
+    Tags: NotRequired[KeywordListAttribute]
+    Urgent: NotRequired[BoolAttribute]
+    same: NotRequired[KeywordAttribute]
+
+
+AllTypesMemo = TypedDict(
+    "AllTypesMemo",
+    {
+        "box": "NotRequired[BoxMemo]",
+        "class": "NotRequired[Any]",
+        "customer": "NotRequired[Customer]",
+        "note": "NotRequired[str]",
+    },
+)
+"""The memo of a start of AllTypes.
+
+customer: Customer is who has ordered.
+"""
 
 
 class BoxItem(TypedDict):
     content: Node
 
 
+class BoxMemo(TypedDict):
+    size: int
+
+
 class Circle(TypedDict):
     kind: Literal["circle"]
     radius: float
+
+
+class Customer(TypedDict):
+    name: str
+
+
+class EverythingAttributes(TypedDict):
+    """The search attributes of a start of Everything."""
+
+    Region: NotRequired[KeywordAttribute]
 
 
 class EverythingBoth(TypedDict):
@@ -27,8 +68,6 @@ class EverythingBoth(TypedDict):
 EverythingValue = TypedDict(
     "EverythingValue",
     {
-        # A text.
-        # It has two lines.
         "text": "str",
         "optional": "NotRequired[str]",
         "nullable": "str | None",
@@ -53,7 +92,6 @@ EverythingValue = TypedDict(
         "any": "NotRequired[Any]",
         "yes": "NotRequired[Any]",
         "never": "NotRequired[Never]",
-        # A shape.
         "shape": "Shape",
         "maybeShape": "Shape | None",
         "node": "Node",
@@ -71,6 +109,11 @@ EverythingValue = TypedDict(
         "folders": "NotRequired[Folders]",
     },
 )
+"""text: A text.
+It has two lines.
+
+shape: A shape.
+"""
 
 
 class Node(TypedDict):
@@ -78,6 +121,12 @@ class Node(TypedDict):
     next: NotRequired[Node]
     parent: NotRequired[Node | None]
     children: NotRequired[list[Node] | None]
+
+
+class NotedMemo(TypedDict):
+    """The memo of a start of Noted."""
+
+    note: NotRequired[str]
 
 
 class ResultInput(TypedDict):
@@ -133,12 +182,12 @@ class PromiseError(DeclaredError[object]):
     type = "Promise"
 
 
-class Everything(AsyncWorkflow[None, None]):
+class Everything(AsyncWorkflow[None, None, EverythingAttributes, AnyMapping]):
     workflow_type = "Everything"
     takes_input = False
 
 
-class AllTypes(AsyncWorkflow[EverythingValue, Any]):
+class AllTypes(AsyncWorkflow[EverythingValue, Any, AllTypesAttributes, AllTypesMemo]):
     workflow_type = "all-types"
 
     async def x(self, **options: Unpack[CallOptions]) -> Outcome[None, OtherError]:
@@ -190,6 +239,11 @@ class AllTypes(AsyncWorkflow[EverythingValue, Any]):
 
     def texts(self, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[str]]:
         return self._topic("texts", options)
+
+
+class Noted(AsyncWorkflow[None, None, AnyMapping, NotedMemo]):
+    workflow_type = "noted"
+    takes_input = False
 
 
 class X数(AsyncWorkflow[None, None]):

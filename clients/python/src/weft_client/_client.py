@@ -13,10 +13,12 @@ import httpx
 from . import _core as core
 from ._core import ABSENT, Pause, R, Reply, Request, Steps, T
 from ._values import (
+    A,
     Accepted,
     Answer,
     CallOptions,
     Ended,
+    M,
     OtherError,
     Outcome,
     Page,
@@ -138,26 +140,23 @@ class AsyncWeft:
     async def watch(self, workflow_id: str, **options: Unpack[WatchOptions]) -> AsyncIterator[Page]:
         """Yields the history of a run as it grows.
 
-        Each page has at least one event. It ends when the run and those that continue it have closed.
+        Each page has at least one event, but for the last one. It ends when the run and those that
+        continue it have closed.
         To resume later, give the ``run_id`` and the ``next`` of the last page.
         """
-        run_id, first = options.get("run_id"), options.get("from_event", 1)
-        while True:
-            page = await self._drive(core.page(workflow_id, run_id, first, options))
-            if page.events:
+        watching = core.Watching(options)
+        while not watching.ended:
+            page = await self._drive(watching.steps(workflow_id))
+            if page is not None:
                 yield page
-            run_id, first = page.run_id, page.next
-            if page.closed:
-                if page.new_run_id is None:
-                    return
-                run_id, first = page.new_run_id, 1
 
     async def topic(self, workflow_id: str, name: str, **options: Unpack[TopicOptions]) -> AsyncIterator[TopicPage[Any]]:
         """Yields the items of a topic as they are published.
 
-        Each page has at least one item, or says what a reset has withdrawn. It follows the runs that
-        go on with the topic, until none does. A request that fails for a while is repeated, so nothing
-        is lost and nothing repeated. To resume later, give the ``next`` of the last page.
+        Each page has at least one item, or says what a reset has withdrawn. Only the last one may
+        have neither. It follows the runs that go on with the topic, until none does. A request that
+        fails for a while is repeated, so nothing is lost and nothing repeated. To resume later, give
+        the ``next`` of the last page.
         """
         reading = core.Reading(options)
         while not reading.ended:
@@ -253,16 +252,11 @@ class Weft:
 
     def watch(self, workflow_id: str, **options: Unpack[WatchOptions]) -> Iterator[Page]:
         """Yields the history of a run as it grows: see AsyncWeft.watch."""
-        run_id, first = options.get("run_id"), options.get("from_event", 1)
-        while True:
-            page = self._drive(core.page(workflow_id, run_id, first, options))
-            if page.events:
+        watching = core.Watching(options)
+        while not watching.ended:
+            page = self._drive(watching.steps(workflow_id))
+            if page is not None:
                 yield page
-            run_id, first = page.run_id, page.next
-            if page.closed:
-                if page.new_run_id is None:
-                    return
-                run_id, first = page.new_run_id, 1
 
     def topic(self, workflow_id: str, name: str, **options: Unpack[TopicOptions]) -> Iterator[TopicPage[Any]]:
         """Yields the items of a topic as they are published: see AsyncWeft.topic."""
@@ -277,7 +271,7 @@ def _reply(answer: httpx.Response) -> Reply:
     return Reply(answer.status_code, answer.reason_phrase, answer.headers, answer.content)
 
 
-class _Class(Generic[I, R]):
+class _Class(Generic[I, R, A, M]):
     """What the classes of both clients have."""
 
     workflow_type: ClassVar[str] = ""
@@ -286,16 +280,16 @@ class _Class(Generic[I, R]):
     """Whether a start of the type takes an input."""
 
     @classmethod
-    def with_start(cls, input: I, **options: Unpack[StartOptions]) -> Start:
+    def with_start(cls, input: I, **options: Unpack[StartOptions[A, M]]) -> Start:
         """Returns the option ``start`` of an update or a signal that starts a run if none is open."""
-        return Start(core.start_body(cls.workflow_type, cls._input(input), options))
+        return Start(core.start_body(cls.workflow_type, cls._input(input), cast(StartOptions, options)))
 
     @classmethod
     def _input(cls, input: I) -> object:
         return input if cls.takes_input else ABSENT
 
 
-class AsyncWorkflow(_Class[I, R]):
+class AsyncWorkflow(_Class[I, R, A, M]):
     """A workflow of a type, with its id.
 
     ``weft generate python`` writes a subclass for each type. Its methods send the updates, queries
@@ -312,17 +306,17 @@ class AsyncWorkflow(_Class[I, R]):
         """What the start has returned, with its cost."""
 
     @classmethod
-    async def start(cls, weft: AsyncWeft, workflow_id: str, input: I, **options: Unpack[StartOptions]) -> Self:
+    async def start(cls, weft: AsyncWeft, workflow_id: str, input: I, **options: Unpack[StartOptions[A, M]]) -> Self:
         """Starts a run. It is durable when this returns."""
-        run = await weft.start(workflow_id, cls.workflow_type, cls._input(input), **options)
+        run = await weft._drive(core.start(workflow_id, cls.workflow_type, cls._input(input), cast(StartOptions, options)))
         started = cls(weft, run.workflow_id, run.run_id)
         started.started = run
         return started
 
     @classmethod
-    async def run(cls, weft: AsyncWeft, workflow_id: str, input: I, **options: Unpack[StartOptions]) -> Ended[R]:
+    async def run(cls, weft: AsyncWeft, workflow_id: str, input: I, **options: Unpack[StartOptions[A, M]]) -> Ended[R]:
         """Starts a run, and returns its outcome when it has ended."""
-        return await weft.run(workflow_id, cls.workflow_type, cls._input(input), **options)
+        return await weft._drive(core.run(workflow_id, cls.workflow_type, cls._input(input), cast(StartOptions, options)))
 
     async def result(self, **options: Unpack[ReadOptions]) -> Ended[R]:
         """Waits until the run has ended. After a continue-as-new it waits for the next run."""
@@ -349,7 +343,7 @@ class AsyncWorkflow(_Class[I, R]):
         return self.weft.topic(self.workflow_id, name, **options)
 
 
-class Workflow(_Class[I, R]):
+class Workflow(_Class[I, R, A, M]):
     """A workflow of a type, with its id, for the client that blocks: see AsyncWorkflow."""
 
     def __init__(self, weft: Weft, workflow_id: str, run_id: str | None = None) -> None:
@@ -362,17 +356,17 @@ class Workflow(_Class[I, R]):
         """What the start has returned, with its cost."""
 
     @classmethod
-    def start(cls, weft: Weft, workflow_id: str, input: I, **options: Unpack[StartOptions]) -> Self:
+    def start(cls, weft: Weft, workflow_id: str, input: I, **options: Unpack[StartOptions[A, M]]) -> Self:
         """Starts a run. It is durable when this returns."""
-        run = weft.start(workflow_id, cls.workflow_type, cls._input(input), **options)
+        run = weft._drive(core.start(workflow_id, cls.workflow_type, cls._input(input), cast(StartOptions, options)))
         started = cls(weft, run.workflow_id, run.run_id)
         started.started = run
         return started
 
     @classmethod
-    def run(cls, weft: Weft, workflow_id: str, input: I, **options: Unpack[StartOptions]) -> Ended[R]:
+    def run(cls, weft: Weft, workflow_id: str, input: I, **options: Unpack[StartOptions[A, M]]) -> Ended[R]:
         """Starts a run, and returns its outcome when it has ended."""
-        return weft.run(workflow_id, cls.workflow_type, cls._input(input), **options)
+        return weft._drive(core.run(workflow_id, cls.workflow_type, cls._input(input), cast(StartOptions, options)))
 
     def result(self, **options: Unpack[ReadOptions]) -> Ended[R]:
         """Waits until the run has ended. After a continue-as-new it waits for the next run."""

@@ -44,6 +44,7 @@ from ._values import (
     TopicItem,
     TopicOptions,
     TopicPage,
+    WatchOptions,
 )
 
 T = TypeVar("T")
@@ -106,8 +107,8 @@ Steps: TypeAlias = Generator[Request | Pause, Reply, T]
 class Wait:
     """One call: its time, and its cost so far."""
 
-    def __init__(self, deadline: datetime | float | None) -> None:
-        self.cost = Cost()
+    def __init__(self, deadline: datetime | float | None, cost: Cost = Cost()) -> None:
+        self.cost = cost
         self.failed: WeftError | None = None
         self._deadline = deadline.timestamp() if isinstance(deadline, datetime) else deadline
 
@@ -121,7 +122,9 @@ class Wait:
             return float("inf")
         left = self._deadline - time()
         if left <= 0:
-            raise DeadlinePassed("the deadline has passed: the request may have taken effect") from self.failed
+            passed = DeadlinePassed("the deadline has passed: the request may have taken effect")
+            passed.cost = self.cost
+            raise passed from self.failed
         return left
 
     def server_time(self) -> float:
@@ -174,8 +177,7 @@ def ask(
         answer = answer_of(reply, is_answer)
         if not isinstance(answer, WeftError):
             return answer
-        if isinstance(answer, Problem):
-            answer.cost = wait.cost
+        answer.cost = wait.cost
         wait.failed = answer
         if not may_repeat(answer):
             raise answer
@@ -379,9 +381,12 @@ def _result(wait: Wait, workflow_id: str, run_id: str | None) -> Steps[Ended[Any
         yield from wait.pause(POLL_PAUSE)
 
 
-def page(workflow_id: str, run_id: str | None, first: int, options: ReadOptions) -> Steps[Page]:
-    """Waits for the next page of a history: it has events, or is the last one."""
-    wait = Wait(options.get("deadline"))
+def page(workflow_id: str, run_id: str | None, first: int, cost: Cost, options: ReadOptions) -> Steps[Page]:
+    """Waits for the next page of a history: it has events, or is the last one of its run.
+
+    Its cost includes ``cost``.
+    """
+    wait = Wait(options.get("deadline"), cost)
 
     def is_page(a: dict[str, Any]) -> bool:
         return is_run(a) and isinstance(a.get("events"), list) and isinstance(a.get("next"), int) and a["next"] >= first
@@ -398,13 +403,15 @@ def page(workflow_id: str, run_id: str | None, first: int, options: ReadOptions)
         yield from wait.pause(POLL_PAUSE)
 
 
-def items(workflow_id: str, name: str, run_id: str | None, first: int | None, options: TopicOptions) -> Steps[tuple[TopicPage[Any], bool]]:
-    """Waits for the next page of a topic, unless the options say otherwise.
+def items(
+    workflow_id: str, name: str, run_id: str | None, first: int | None, waits: bool, cost: Cost, options: TopicOptions
+) -> Steps[tuple[TopicPage[Any], bool]]:
+    """Returns the next page of a topic, and whether other items are there already.
 
-    It also returns whether other items are there already.
+    If it waits, the page has items, or says why there are none. Its cost includes ``cost``.
     """
-    wait = Wait(options.get("deadline"))
-    waits, limit = options.get("wait", True), options.get("limit")
+    wait = Wait(options.get("deadline"), cost)
+    limit = options.get("limit")
 
     def params() -> dict[str, str | None]:
         return {
@@ -420,7 +427,8 @@ def items(workflow_id: str, name: str, run_id: str | None, first: int | None, op
     while True:
         answer = yield from ask(wait, "GET", path_of(workflow_id, "topics", name), is_page, params)
         withdrawn, closed = answer.get("withdrawn"), bool(answer.get("closed"))
-        if answer["items"] or closed or withdrawn or not waits:
+        more = bool(answer.get("more"))
+        if answer["items"] or more or closed or withdrawn or not waits:
             read = TopicPage(
                 run_id=answer["runId"],
                 items=[item_of(i) for i in answer["items"]],
@@ -431,7 +439,7 @@ def items(workflow_id: str, name: str, run_id: str | None, first: int | None, op
                 withdrawn=(withdrawn["from"], withdrawn["before"]) if withdrawn else None,
                 cost=wait.cost,
             )
-            return read, bool(answer.get("more"))
+            return read, more
         run_id, first = answer["runId"], answer["next"]
         yield from wait.pause(POLL_PAUSE)
 
@@ -448,14 +456,43 @@ class Reading:
     def __init__(self, options: TopicOptions) -> None:
         self._options = options
         self._run_id, self._next = options.get("run_id"), options.get("from_offset")
+        self._waits = False  # the first look is at what there is
+        self._cost = Cost()  # of the pages since the last one that was returned
         self.ended = False
 
     def steps(self, workflow_id: str, name: str) -> Steps[TopicPage[Any] | None]:
-        """Reads the next page. It returns None if there is nothing in it."""
-        read, more = yield from items(workflow_id, name, self._run_id, self._next, self._options)
+        """Reads the next page. It returns None if there is nothing in it, and others follow."""
+        read, more = yield from items(workflow_id, name, self._run_id, self._next, self._waits, self._cost, self._options)
         self._run_id, self._next = read.new_run_id or read.run_id, read.next
-        self.ended = read.new_run_id is None and (read.closed or not self._options.get("wait", True) and not more)
-        return read if read.items or read.withdrawn else None
+        waits = self._options.get("wait", True)
+        self._waits = waits and not more and read.new_run_id is None
+        self.ended = read.new_run_id is None and (read.closed or not waits and not more)
+        if read.items or read.withdrawn or self.ended:
+            self._cost = Cost()
+            return read
+        self._cost = read.cost
+        return None
+
+
+class Watching:
+    """Where the reader of a history is."""
+
+    def __init__(self, options: WatchOptions) -> None:
+        self._options = options
+        self._run_id, self._next = options.get("run_id"), options.get("from_event", 1)
+        self._cost = Cost()  # of the pages since the last one that was returned
+        self.ended = False
+
+    def steps(self, workflow_id: str) -> Steps[Page | None]:
+        """Reads the next page. It returns None if there is nothing in it, and others follow."""
+        read = yield from page(workflow_id, self._run_id, self._next, self._cost, self._options)
+        self.ended = read.closed and read.new_run_id is None
+        self._run_id, self._next = (read.new_run_id, 1) if read.closed else (read.run_id, read.next)
+        if read.events or self.ended:
+            self._cost = Cost()
+            return read
+        self._cost = read.cost
+        return None
 
 
 def end_of(answer: dict[str, Any], cost: Cost) -> Ended[Any] | None:
@@ -478,7 +515,9 @@ def outcome_of(answer: dict[str, Any], errors: Errors, cost: Cost) -> AnyOutcome
         error = error_of(failure, errors)
         return Rejected(update_id=update_id, run_id=run_id, started=started, cost=cost, failure=failure, error=error)
     if not isinstance(run_id, str):
-        raise UnexpectedAnswer("an accepted update has no run: check the address")
+        unexpected = UnexpectedAnswer("an accepted update has no run: check the address")
+        unexpected.cost = cost
+        raise unexpected
     if failure is None:
         return Completed(update_id=update_id, run_id=run_id, started=started, cost=cost, result=answer.get("result"))
     return Failed(update_id=update_id, run_id=run_id, started=started, cost=cost, failure=failure, error=error_of(failure, errors))

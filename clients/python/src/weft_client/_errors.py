@@ -10,6 +10,9 @@ from ._values import Cost, Failure
 class WeftError(Exception):
     """The base of all exceptions of the client."""
 
+    cost: Cost = Cost()
+    """What the call has cost until it failed: all its attempts and polls that were answered."""
+
 
 class NoAnswer(WeftError):
     """A request without an answer. The request may have taken effect."""
@@ -47,8 +50,6 @@ class Problem(WeftError):
         """The failure of the code that the request ran, if there is one."""
         self.retry_after = retry_after
         """How many seconds to wait before the request is sent again; 0 if the answer does not say."""
-        self.cost = Cost()
-        """What the request has cost, with the attempts before."""
         super().__init__(f"{self.title}: {self.detail}")
 
     @property

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from typing_extensions import TypedDict
+from typing_extensions import TypeVar as TypeVarWithDefault
 
 R = TypeVar("R", covariant=True)
 D = TypeVar("D", covariant=True)
@@ -291,13 +292,35 @@ class CallOptions(SignalOptions, total=False):
     """How many seconds one request of the update may take; 20 at most, which is the default."""
 
 
-class StartOptions(WaitOptions, total=False):
+KeywordAttribute = TypedDict("KeywordAttribute", {"keyword": str})
+"""The value of a search attribute that is a keyword."""
+KeywordListAttribute = TypedDict("KeywordListAttribute", {"keywordList": list[str]})
+"""The value of a search attribute that is a list of keywords."""
+IntAttribute = TypedDict("IntAttribute", {"int": int})
+"""The value of a search attribute that is a whole number."""
+FloatAttribute = TypedDict("FloatAttribute", {"float": float})
+"""The value of a search attribute that is a number."""
+BoolAttribute = TypedDict("BoolAttribute", {"bool": bool})
+"""The value of a search attribute that is a truth value."""
+TimeAttribute = TypedDict("TimeAttribute", {"time": str})
+"""The value of a search attribute that is a moment, as in ``2026-11-27T21:00:00Z``."""
+
+AnyMapping: TypeAlias = Mapping[str, object]
+"""Search attributes or a memo that the contract does not name."""
+
+A = TypeVarWithDefault("A", default=AnyMapping)
+M = TypeVarWithDefault("M", default=AnyMapping)
+
+
+class StartOptions(WaitOptions, Generic[A, M], total=False):
     """The options of the start of a run. Times are in seconds."""
 
     request_id: str
     header: Mapping[str, object]
-    memo: Mapping[str, object]
-    search_attributes: Mapping[str, object]
+    memo: M
+    """What descriptions and lists of runs show."""
+    search_attributes: A
+    """By which the run is found: ``{"Region": {"keyword": "eu"}}``. They are never encrypted."""
     id_reuse_policy: Literal["allowDuplicate", "allowDuplicateFailedOnly", "rejectDuplicate"]
     id_conflict_policy: Literal["fail", "useExisting", "terminateExisting"]
     run_timeout: float

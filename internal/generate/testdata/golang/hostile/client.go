@@ -7,6 +7,97 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
+// @ts-expect-error
+type Alias17 []string
+
+// */ globalThis.pwned = true; /*
+type Alias18 []string
+
+// type: ignore
+type Alias19 []string
+
+// mypy: nonsense
+type Alias20 []string
+
+// # mypy: nonsense
+type Alias21 []string
+
+// x # type: ignore # noqa
+type Alias22 []string
+
+// \+build ignore
+type Alias23 []string
+
+// \go:build ignore
+type Alias24 []string
+
+// \nolint
+type Alias25 []string
+
+// pragma: \x00\
+type Alias26 []string
+
+// '"""'
+type Alias27 []string
+
+// @ts-expect-error
+// */ globalThis.pwned = true; /*
+// type: ignore
+// mypy: nonsense
+// # mypy: nonsense
+// x # type: ignore # noqa
+// \+build ignore
+// \go:build ignore
+// \nolint
+// pragma: \x00\
+// '"""'
+type Described struct {
+	// @ts-expect-error
+	Field17 string `json:"field17,omitzero"`
+	// @ts-expect-error
+	Alias17 Alias17 `json:"alias17,omitzero"`
+	// */ globalThis.pwned = true; /*
+	Field18 string `json:"field18,omitzero"`
+	// */ globalThis.pwned = true; /*
+	Alias18 Alias18 `json:"alias18,omitzero"`
+	// type: ignore
+	Field19 string `json:"field19,omitzero"`
+	// type: ignore
+	Alias19 Alias19 `json:"alias19,omitzero"`
+	// mypy: nonsense
+	Field20 string `json:"field20,omitzero"`
+	// mypy: nonsense
+	Alias20 Alias20 `json:"alias20,omitzero"`
+	// # mypy: nonsense
+	Field21 string `json:"field21,omitzero"`
+	// # mypy: nonsense
+	Alias21 Alias21 `json:"alias21,omitzero"`
+	// x # type: ignore # noqa
+	Field22 string `json:"field22,omitzero"`
+	// x # type: ignore # noqa
+	Alias22 Alias22 `json:"alias22,omitzero"`
+	// \+build ignore
+	Field23 string `json:"field23,omitzero"`
+	// \+build ignore
+	Alias23 Alias23 `json:"alias23,omitzero"`
+	// \go:build ignore
+	Field24 string `json:"field24,omitzero"`
+	// \go:build ignore
+	Alias24 Alias24 `json:"alias24,omitzero"`
+	// \nolint
+	Field25 string `json:"field25,omitzero"`
+	// \nolint
+	Alias25 Alias25 `json:"alias25,omitzero"`
+	// pragma: \x00\
+	Field26 string `json:"field26,omitzero"`
+	// pragma: \x00\
+	Alias26 Alias26 `json:"alias26,omitzero"`
+	// '"""'
+	Field27 string `json:"field27,omitzero"`
+	// '"""'
+	Alias27 Alias27 `json:"alias27,omitzero"`
+}
+
 // */ globalThis.pwned = true; /*
 type Hostile0GlobalThisPwnedTrue struct {
 	// */ globalThis.pwned = true; /*
@@ -46,8 +137,73 @@ type Hostile15Defs01 struct {
 // \N{BULLET}\x22
 type Hostile16NBULLETX22 map[string]any // Go has no tag for a name of its fields
 
+// @ts-expect-error
+type Hostile17TsExpectError struct {
+	// @ts-expect-error
+	TsExpectError  string `json:"@ts-expect-error"`
+	BTsExpectError string `json:"b@ts-expect-error,omitzero"`
+}
+
+// */ globalThis.pwned = true; /*
+type Hostile18GlobalThisPwnedTrue map[string]any // Go has no tag for a name of its fields
+
+// type: ignore
+type Hostile19typeIgnore struct {
+	// type: ignore
+	TypeIgnore  string `json:"type: ignore"`
+	BtypeIgnore string `json:"btype: ignore,omitzero"`
+}
+
 // "; globalThis.pwned = true; //
 type Hostile1GlobalThisPwnedTrue map[string]any // Go has no tag for a name of its fields
+
+// mypy: nonsense
+type Hostile20mypyNonsense struct {
+	// mypy: nonsense
+	MypyNonsense  string `json:"mypy: nonsense"`
+	BmypyNonsense string `json:"bmypy: nonsense,omitzero"`
+}
+
+// # mypy: nonsense
+type Hostile21MypyNonsense struct {
+	// # mypy: nonsense
+	MypyNonsense  string `json:"# mypy: nonsense"`
+	BMypyNonsense string `json:"b# mypy: nonsense,omitzero"`
+}
+
+// x # type: ignore # noqa
+type Hostile22xTypeIgnoreNoqa struct {
+	// x # type: ignore # noqa
+	XTypeIgnoreNoqa  string `json:"x # type: ignore # noqa"`
+	BxTypeIgnoreNoqa string `json:"bx # type: ignore # noqa,omitzero"`
+}
+
+// \+build ignore
+type Hostile23BuildIgnore struct {
+	// \+build ignore
+	BuildIgnore  string `json:"+build ignore"`
+	BBuildIgnore string `json:"b+build ignore,omitzero"`
+}
+
+// \go:build ignore
+type Hostile24goBuildIgnore struct {
+	// \go:build ignore
+	GoBuildIgnore  string `json:"go:build ignore"`
+	BgoBuildIgnore string `json:"bgo:build ignore,omitzero"`
+}
+
+// \nolint
+type Hostile25nolint struct {
+	// \nolint
+	Nolint  string `json:"nolint"`
+	Bnolint string `json:"bnolint,omitzero"`
+}
+
+// pragma: \x00\
+type Hostile26pragmaX00 map[string]any // Go has no tag for a name of its fields
+
+// '"""'
+type Hostile27 map[string]any // Go has no tag for a name of its fields
 
 // globalThis.pwned = true; //
 type Hostile2GlobalThisPwnedTrue map[string]any // Go has no tag for a name of its fields
@@ -88,18 +244,29 @@ var (
 	ErrVarPwned1                  = workflow.NewErrorOf[Hostile13VarPwned1]("\r\nvar Pwned = 1", "\r\nvar Pwned = 1")
 	ErrImportSysSysPwnedTrue      = workflow.NewErrorOf[Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\"", "\"\"\"\nimport sys; sys.pwned = True\n\"\"\"")
 	ErrGlobalThisPwnedTrueError   = workflow.NewErrorOf[Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //", "\"; globalThis.pwned = true; //")
+	ErrMypyNonsense               = workflow.NewErrorOf[Hostile21MypyNonsense]("# mypy: nonsense", "# mypy: nonsense")
 	ErrDefs01                     = workflow.NewErrorOf[Hostile15Defs01]("$defs/~0~1", "$defs/~0~1")
 	ErrSD                         = workflow.NewErrorOf[Hostile11SD]("%s%d", "%s%d")
+	ErrTError                     = workflow.NewErrorOf[Hostile27]("'\"\"\"\u200b'", "'\"\"\"\u200b'")
 	ErrImportSysSysPwnedTrueError = workflow.NewErrorOf[Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''", "'''\nimport sys; sys.pwned = True\n'''")
 	ErrGlobalThisPwnedTrueError2  = workflow.NewErrorOf[Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*", "*/ globalThis.pwned = true; /*")
+	ErrGlobalThisPwnedTrueError3  = workflow.NewErrorOf[Hostile18GlobalThisPwnedTrue]("*\u200b/ globalThis.pwned = true; /*", "*\u200b/ globalThis.pwned = true; /*")
+	ErrBuildIgnore                = workflow.NewErrorOf[Hostile23BuildIgnore]("+build ignore", "+build ignore")
 	ErrScript                     = workflow.NewErrorOf[Hostile10Script]("</script>", "</script>")
-	ErrTError                     = workflow.NewErrorOf[Hostile6]("\\", "\\")
-	ErrTError2                    = workflow.NewErrorOf[Hostile7]("\\\"", "\\\"")
+	ErrTsExpectError              = workflow.NewErrorOf[Hostile17TsExpectError]("@ts-expect-error", "@ts-expect-error")
+	ErrTError2                    = workflow.NewErrorOf[Hostile6]("\\", "\\")
+	ErrTError3                    = workflow.NewErrorOf[Hostile7]("\\\"", "\\\"")
 	ErrNBULLETX22                 = workflow.NewErrorOf[Hostile16NBULLETX22]("\\N{BULLET}\\x22", "\\N{BULLET}\\x22")
 	ErrJSONXVarPwned1             = workflow.NewErrorOf[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //", "` json:\"x\"`; var Pwned = 1 //")
-	ErrGlobalThisPwnedTrueError3  = workflow.NewErrorOf[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`", "`${globalThis.pwned = true}`")
-	ErrTError3                    = workflow.NewErrorOf[Hostile8]("{{.}}", "{{.}}")
-	ErrGlobalThisPwnedTrueError4  = workflow.NewErrorOf[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029", "\u2028globalThis.pwned = true;\u2029")
+	ErrGlobalThisPwnedTrueError4  = workflow.NewErrorOf[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`", "`${globalThis.pwned = true}`")
+	ErrGoBuildIgnore              = workflow.NewErrorOf[Hostile24goBuildIgnore]("go:build ignore", "go:build ignore")
+	ErrMypyNonsenseError          = workflow.NewErrorOf[Hostile20mypyNonsense]("mypy: nonsense", "mypy: nonsense")
+	ErrNolint                     = workflow.NewErrorOf[Hostile25nolint]("nolint", "nolint")
+	ErrPragmaX00                  = workflow.NewErrorOf[Hostile26pragmaX00]("pragma: \\x00\\", "pragma: \\x00\\")
+	ErrTypeIgnore                 = workflow.NewErrorOf[Hostile19typeIgnore]("type: ignore", "type: ignore")
+	ErrXTypeIgnoreNoqa            = workflow.NewErrorOf[Hostile22xTypeIgnoreNoqa]("x # type: ignore # noqa", "x # type: ignore # noqa")
+	ErrTError4                    = workflow.NewErrorOf[Hostile8]("{{.}}", "{{.}}")
+	ErrGlobalThisPwnedTrueError5  = workflow.NewErrorOf[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029", "\u2028globalThis.pwned = true;\u2029")
 )
 
 // globalThis.pwned = true; //
@@ -193,32 +360,54 @@ var Hostile = struct {
 	ImportSysSysPwnedTrue workflow.Update[Hostile4ImportSysSysPwnedTrue, Hostile4ImportSysSysPwnedTrue]
 	// "; globalThis.pwned = true; //
 	GlobalThisPwnedTrueUpdate workflow.Update[Hostile1GlobalThisPwnedTrue, Hostile1GlobalThisPwnedTrue]
+	// # mypy: nonsense
+	MypyNonsense workflow.Update[Hostile21MypyNonsense, Hostile21MypyNonsense]
 	// $defs/~0~1
 	Defs01 workflow.Update[Hostile15Defs01, Hostile15Defs01]
 	// %s%d
 	SD workflow.Update[Hostile11SD, Hostile11SD]
+	// '"""'
+	Update workflow.Update[Hostile27, Hostile27]
 	// '''
 	// import sys; sys.pwned = True
 	// '''
 	ImportSysSysPwnedTrueUpdate workflow.Update[Hostile5ImportSysSysPwnedTrue, Hostile5ImportSysSysPwnedTrue]
 	// */ globalThis.pwned = true; /*
 	GlobalThisPwnedTrueUpdate2 workflow.Update[Hostile0GlobalThisPwnedTrue, Hostile0GlobalThisPwnedTrue]
+	// */ globalThis.pwned = true; /*
+	GlobalThisPwnedTrueUpdate3 workflow.Update[Hostile18GlobalThisPwnedTrue, Hostile18GlobalThisPwnedTrue]
+	// \+build ignore
+	BuildIgnore workflow.Update[Hostile23BuildIgnore, Hostile23BuildIgnore]
 	// </script>
 	Script workflow.Update[Hostile10Script, Hostile10Script]
+	// @ts-expect-error
+	TsExpectError workflow.Update[Hostile17TsExpectError, Hostile17TsExpectError]
 	// \
-	Update workflow.Update[Hostile6, Hostile6]
+	Update2 workflow.Update[Hostile6, Hostile6]
 	// \"
-	Update2 workflow.Update[Hostile7, Hostile7]
+	Update3 workflow.Update[Hostile7, Hostile7]
 	// \N{BULLET}\x22
 	NBULLETX22 workflow.Update[Hostile16NBULLETX22, Hostile16NBULLETX22]
 	// ` json:"x"`; var Pwned = 1 //
 	JSONXVarPwned1 workflow.Update[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]
 	// `${globalThis.pwned = true}`
-	GlobalThisPwnedTrueUpdate3 workflow.Update[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]
+	GlobalThisPwnedTrueUpdate4 workflow.Update[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]
+	// \go:build ignore
+	GoBuildIgnore workflow.Update[Hostile24goBuildIgnore, Hostile24goBuildIgnore]
+	// mypy: nonsense
+	MypyNonsenseUpdate workflow.Update[Hostile20mypyNonsense, Hostile20mypyNonsense]
+	// \nolint
+	Nolint workflow.Update[Hostile25nolint, Hostile25nolint]
+	// pragma: \x00\
+	PragmaX00 workflow.Update[Hostile26pragmaX00, Hostile26pragmaX00]
+	// type: ignore
+	TypeIgnore workflow.Update[Hostile19typeIgnore, Hostile19typeIgnore]
+	// x # type: ignore # noqa
+	XTypeIgnoreNoqa workflow.Update[Hostile22xTypeIgnoreNoqa, Hostile22xTypeIgnoreNoqa]
 	// {{.}}
-	Update3 workflow.Update[Hostile8, Hostile8]
+	Update4 workflow.Update[Hostile8, Hostile8]
 	// globalThis.pwned = true;
-	GlobalThisPwnedTrueUpdate4 workflow.Update[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]
+	GlobalThisPwnedTrueUpdate5 workflow.Update[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]
 	Query                      workflow.Query[Hostile14, Hostile14]
 	// globalThis.pwned = true; //
 	GlobalThisPwnedTrueQuery workflow.Query[Hostile2GlobalThisPwnedTrue, Hostile2GlobalThisPwnedTrue]
@@ -230,32 +419,55 @@ var Hostile = struct {
 	ImportSysSysPwnedTrueQuery workflow.Query[Hostile4ImportSysSysPwnedTrue, Hostile4ImportSysSysPwnedTrue]
 	// "; globalThis.pwned = true; //
 	GlobalThisPwnedTrueQuery2 workflow.Query[Hostile1GlobalThisPwnedTrue, Hostile1GlobalThisPwnedTrue]
+	// # mypy: nonsense
+	MypyNonsenseQuery workflow.Query[Hostile21MypyNonsense, Hostile21MypyNonsense]
 	// $defs/~0~1
 	Defs01Query workflow.Query[Hostile15Defs01, Hostile15Defs01]
 	// %s%d
 	SDQuery workflow.Query[Hostile11SD, Hostile11SD]
+	// '"""'
+	Query2 workflow.Query[Hostile27, Hostile27]
 	// '''
 	// import sys; sys.pwned = True
 	// '''
 	ImportSysSysPwnedTrueQuery2 workflow.Query[Hostile5ImportSysSysPwnedTrue, Hostile5ImportSysSysPwnedTrue]
 	// */ globalThis.pwned = true; /*
 	GlobalThisPwnedTrueQuery3 workflow.Query[Hostile0GlobalThisPwnedTrue, Hostile0GlobalThisPwnedTrue]
+	// */ globalThis.pwned = true; /*
+	GlobalThisPwnedTrueQuery4 workflow.Query[Hostile18GlobalThisPwnedTrue, Hostile18GlobalThisPwnedTrue]
+	// \+build ignore
+	BuildIgnoreQuery workflow.Query[Hostile23BuildIgnore, Hostile23BuildIgnore]
 	// </script>
 	ScriptQuery workflow.Query[Hostile10Script, Hostile10Script]
+	// @ts-expect-error
+	TsExpectErrorQuery workflow.Query[Hostile17TsExpectError, Hostile17TsExpectError]
 	// \
-	Query2 workflow.Query[Hostile6, Hostile6]
+	Query3 workflow.Query[Hostile6, Hostile6]
 	// \"
-	Query3 workflow.Query[Hostile7, Hostile7]
+	Query4 workflow.Query[Hostile7, Hostile7]
 	// \N{BULLET}\x22
 	NBULLETX22Query workflow.Query[Hostile16NBULLETX22, Hostile16NBULLETX22]
 	// ` json:"x"`; var Pwned = 1 //
 	JSONXVarPwned1Query workflow.Query[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]
 	// `${globalThis.pwned = true}`
-	GlobalThisPwnedTrueQuery4 workflow.Query[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]
+	GlobalThisPwnedTrueQuery5 workflow.Query[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]
+	Described                 workflow.Query[workflow.None, Described]
+	// \go:build ignore
+	GoBuildIgnoreQuery workflow.Query[Hostile24goBuildIgnore, Hostile24goBuildIgnore]
+	// mypy: nonsense
+	MypyNonsenseQuery2 workflow.Query[Hostile20mypyNonsense, Hostile20mypyNonsense]
+	// \nolint
+	NolintQuery workflow.Query[Hostile25nolint, Hostile25nolint]
+	// pragma: \x00\
+	PragmaX00Query workflow.Query[Hostile26pragmaX00, Hostile26pragmaX00]
+	// type: ignore
+	TypeIgnoreQuery workflow.Query[Hostile19typeIgnore, Hostile19typeIgnore]
+	// x # type: ignore # noqa
+	XTypeIgnoreNoqaQuery workflow.Query[Hostile22xTypeIgnoreNoqa, Hostile22xTypeIgnoreNoqa]
 	// {{.}}
-	Query4 workflow.Query[Hostile8, Hostile8]
+	Query5 workflow.Query[Hostile8, Hostile8]
 	// globalThis.pwned = true;
-	GlobalThisPwnedTrueQuery5 workflow.Query[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]
+	GlobalThisPwnedTrueQuery6 workflow.Query[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]
 	Signal                    workflow.Signal[Hostile14]
 	// globalThis.pwned = true; //
 	GlobalThisPwnedTrueSignal workflow.Signal[Hostile2GlobalThisPwnedTrue]
@@ -329,75 +541,241 @@ var Hostile = struct {
 	// {{.}}
 	Topic4 workflow.Topic[Hostile8]
 	// globalThis.pwned = true;
-	GlobalThisPwnedTrueTopic5 workflow.Topic[Hostile9GlobalThisPwnedTrue]
+	GlobalThisPwnedTrueTopic5       workflow.Topic[Hostile9GlobalThisPwnedTrue]
+	Attribute                       workflow.Attribute[string]
+	GlobalThisPwnedTrueAttribute    workflow.Attribute[string]
+	VarPwned1Attribute              workflow.Attribute[string]
+	ImportSysSysPwnedTrueAttribute  workflow.Attribute[string]
+	GlobalThisPwnedTrueAttribute2   workflow.Attribute[string]
+	MypyNonsenseAttribute           workflow.Attribute[string]
+	Defs01Attribute                 workflow.Attribute[string]
+	SDAttribute                     workflow.Attribute[string]
+	Attribute2                      workflow.Attribute[string]
+	ImportSysSysPwnedTrueAttribute2 workflow.Attribute[string]
+	GlobalThisPwnedTrueAttribute3   workflow.Attribute[string]
+	GlobalThisPwnedTrueAttribute4   workflow.Attribute[string]
+	BuildIgnoreAttribute            workflow.Attribute[string]
+	ScriptAttribute                 workflow.Attribute[string]
+	TsExpectErrorAttribute          workflow.Attribute[string]
+	Attribute3                      workflow.Attribute[string]
+	Attribute4                      workflow.Attribute[string]
+	NBULLETX22Attribute             workflow.Attribute[string]
+	JSONXVarPwned1Attribute         workflow.Attribute[string]
+	GlobalThisPwnedTrueAttribute5   workflow.Attribute[string]
+	GoBuildIgnoreAttribute          workflow.Attribute[string]
+	MypyNonsenseAttribute2          workflow.Attribute[string]
+	NolintAttribute                 workflow.Attribute[string]
+	PragmaX00Attribute              workflow.Attribute[string]
+	TypeIgnoreAttribute             workflow.Attribute[string]
+	XTypeIgnoreNoqaAttribute        workflow.Attribute[string]
+	Attribute5                      workflow.Attribute[string]
+	GlobalThisPwnedTrueAttribute6   workflow.Attribute[string]
+	Memo                            workflow.Memo[string]
+	// globalThis.pwned = true; //
+	GlobalThisPwnedTrueMemo workflow.Memo[string]
+	// var Pwned = 1
+	VarPwned1Memo workflow.Memo[string]
+	// """
+	// import sys; sys.pwned = True
+	// """
+	ImportSysSysPwnedTrueMemo workflow.Memo[string]
+	// "; globalThis.pwned = true; //
+	GlobalThisPwnedTrueMemo2 workflow.Memo[string]
+	// # mypy: nonsense
+	MypyNonsenseMemo workflow.Memo[string]
+	// $defs/~0~1
+	Defs01Memo workflow.Memo[string]
+	// %s%d
+	SDMemo workflow.Memo[string]
+	// '"""'
+	Memo2 workflow.Memo[string]
+	// '''
+	// import sys; sys.pwned = True
+	// '''
+	ImportSysSysPwnedTrueMemo2 workflow.Memo[string]
+	// */ globalThis.pwned = true; /*
+	GlobalThisPwnedTrueMemo3 workflow.Memo[string]
+	// */ globalThis.pwned = true; /*
+	GlobalThisPwnedTrueMemo4 workflow.Memo[string]
+	// \+build ignore
+	BuildIgnoreMemo workflow.Memo[string]
+	// </script>
+	ScriptMemo workflow.Memo[string]
+	// @ts-expect-error
+	TsExpectErrorMemo workflow.Memo[string]
+	// \
+	Memo3 workflow.Memo[string]
+	// \"
+	Memo4 workflow.Memo[string]
+	// \N{BULLET}\x22
+	NBULLETX22Memo workflow.Memo[string]
+	// ` json:"x"`; var Pwned = 1 //
+	JSONXVarPwned1Memo workflow.Memo[string]
+	// `${globalThis.pwned = true}`
+	GlobalThisPwnedTrueMemo5 workflow.Memo[string]
+	// \go:build ignore
+	GoBuildIgnoreMemo workflow.Memo[string]
+	// mypy: nonsense
+	MypyNonsenseMemo2 workflow.Memo[string]
+	// \nolint
+	NolintMemo workflow.Memo[string]
+	// pragma: \x00\
+	PragmaX00Memo workflow.Memo[string]
+	// type: ignore
+	TypeIgnoreMemo workflow.Memo[string]
+	// x # type: ignore # noqa
+	XTypeIgnoreNoqaMemo workflow.Memo[string]
+	// {{.}}
+	Memo5 workflow.Memo[string]
+	// globalThis.pwned = true;
+	GlobalThisPwnedTrueMemo6 workflow.Memo[string]
 }{
-	Type:                         workflow.NewWorkflow[workflow.None, workflow.None]("hostile"),
-	T:                            workflow.NewUpdate[Hostile14, Hostile14]("\x00\u202e\ufeff", workflow.Errors(ErrT)),
-	GlobalThisPwnedTrue:          workflow.NewUpdate[Hostile2GlobalThisPwnedTrue, Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //", workflow.Errors(ErrGlobalThisPwnedTrue)),
-	VarPwned1:                    workflow.NewUpdate[Hostile13VarPwned1, Hostile13VarPwned1]("\r\nvar Pwned = 1", workflow.Errors(ErrVarPwned1)),
-	ImportSysSysPwnedTrue:        workflow.NewUpdate[Hostile4ImportSysSysPwnedTrue, Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\"", workflow.Errors(ErrImportSysSysPwnedTrue)),
-	GlobalThisPwnedTrueUpdate:    workflow.NewUpdate[Hostile1GlobalThisPwnedTrue, Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //", workflow.Errors(ErrGlobalThisPwnedTrueError)),
-	Defs01:                       workflow.NewUpdate[Hostile15Defs01, Hostile15Defs01]("$defs/~0~1", workflow.Errors(ErrDefs01)),
-	SD:                           workflow.NewUpdate[Hostile11SD, Hostile11SD]("%s%d", workflow.Errors(ErrSD)),
-	ImportSysSysPwnedTrueUpdate:  workflow.NewUpdate[Hostile5ImportSysSysPwnedTrue, Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''", workflow.Errors(ErrImportSysSysPwnedTrueError)),
-	GlobalThisPwnedTrueUpdate2:   workflow.NewUpdate[Hostile0GlobalThisPwnedTrue, Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*", workflow.Errors(ErrGlobalThisPwnedTrueError2)),
-	Script:                       workflow.NewUpdate[Hostile10Script, Hostile10Script]("</script>", workflow.Errors(ErrScript)),
-	Update:                       workflow.NewUpdate[Hostile6, Hostile6]("\\", workflow.Errors(ErrTError)),
-	Update2:                      workflow.NewUpdate[Hostile7, Hostile7]("\\\"", workflow.Errors(ErrTError2)),
-	NBULLETX22:                   workflow.NewUpdate[Hostile16NBULLETX22, Hostile16NBULLETX22]("\\N{BULLET}\\x22", workflow.Errors(ErrNBULLETX22)),
-	JSONXVarPwned1:               workflow.NewUpdate[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //", workflow.Errors(ErrJSONXVarPwned1)),
-	GlobalThisPwnedTrueUpdate3:   workflow.NewUpdate[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`", workflow.Errors(ErrGlobalThisPwnedTrueError3)),
-	Update3:                      workflow.NewUpdate[Hostile8, Hostile8]("{{.}}", workflow.Errors(ErrTError3)),
-	GlobalThisPwnedTrueUpdate4:   workflow.NewUpdate[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029", workflow.Errors(ErrGlobalThisPwnedTrueError4)),
-	Query:                        workflow.NewQuery[Hostile14, Hostile14]("\x00\u202e\ufeff"),
-	GlobalThisPwnedTrueQuery:     workflow.NewQuery[Hostile2GlobalThisPwnedTrue, Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //"),
-	VarPwned1Query:               workflow.NewQuery[Hostile13VarPwned1, Hostile13VarPwned1]("\r\nvar Pwned = 1"),
-	ImportSysSysPwnedTrueQuery:   workflow.NewQuery[Hostile4ImportSysSysPwnedTrue, Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
-	GlobalThisPwnedTrueQuery2:    workflow.NewQuery[Hostile1GlobalThisPwnedTrue, Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //"),
-	Defs01Query:                  workflow.NewQuery[Hostile15Defs01, Hostile15Defs01]("$defs/~0~1"),
-	SDQuery:                      workflow.NewQuery[Hostile11SD, Hostile11SD]("%s%d"),
-	ImportSysSysPwnedTrueQuery2:  workflow.NewQuery[Hostile5ImportSysSysPwnedTrue, Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''"),
-	GlobalThisPwnedTrueQuery3:    workflow.NewQuery[Hostile0GlobalThisPwnedTrue, Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*"),
-	ScriptQuery:                  workflow.NewQuery[Hostile10Script, Hostile10Script]("</script>"),
-	Query2:                       workflow.NewQuery[Hostile6, Hostile6]("\\"),
-	Query3:                       workflow.NewQuery[Hostile7, Hostile7]("\\\""),
-	NBULLETX22Query:              workflow.NewQuery[Hostile16NBULLETX22, Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
-	JSONXVarPwned1Query:          workflow.NewQuery[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
-	GlobalThisPwnedTrueQuery4:    workflow.NewQuery[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
-	Query4:                       workflow.NewQuery[Hostile8, Hostile8]("{{.}}"),
-	GlobalThisPwnedTrueQuery5:    workflow.NewQuery[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
-	Signal:                       workflow.NewSignal[Hostile14]("\x00\u202e\ufeff"),
-	GlobalThisPwnedTrueSignal:    workflow.NewSignal[Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //"),
-	VarPwned1Signal:              workflow.NewSignal[Hostile13VarPwned1]("\r\nvar Pwned = 1"),
-	ImportSysSysPwnedTrueSignal:  workflow.NewSignal[Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
-	GlobalThisPwnedTrueSignal2:   workflow.NewSignal[Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //"),
-	Defs01Signal:                 workflow.NewSignal[Hostile15Defs01]("$defs/~0~1"),
-	SDSignal:                     workflow.NewSignal[Hostile11SD]("%s%d"),
-	ImportSysSysPwnedTrueSignal2: workflow.NewSignal[Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''"),
-	GlobalThisPwnedTrueSignal3:   workflow.NewSignal[Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*"),
-	ScriptSignal:                 workflow.NewSignal[Hostile10Script]("</script>"),
-	Signal2:                      workflow.NewSignal[Hostile6]("\\"),
-	Signal3:                      workflow.NewSignal[Hostile7]("\\\""),
-	NBULLETX22Signal:             workflow.NewSignal[Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
-	JSONXVarPwned1Signal:         workflow.NewSignal[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
-	GlobalThisPwnedTrueSignal4:   workflow.NewSignal[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
-	Signal4:                      workflow.NewSignal[Hostile8]("{{.}}"),
-	GlobalThisPwnedTrueSignal5:   workflow.NewSignal[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
-	Topic:                        workflow.NewTopic[Hostile14]("\x00\u202e\ufeff"),
-	GlobalThisPwnedTrueTopic:     workflow.NewTopic[Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //"),
-	VarPwned1Topic:               workflow.NewTopic[Hostile13VarPwned1]("\r\nvar Pwned = 1"),
-	ImportSysSysPwnedTrueTopic:   workflow.NewTopic[Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
-	GlobalThisPwnedTrueTopic2:    workflow.NewTopic[Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //"),
-	Defs01Topic:                  workflow.NewTopic[Hostile15Defs01]("$defs/~0~1"),
-	SDTopic:                      workflow.NewTopic[Hostile11SD]("%s%d"),
-	ImportSysSysPwnedTrueTopic2:  workflow.NewTopic[Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''"),
-	GlobalThisPwnedTrueTopic3:    workflow.NewTopic[Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*"),
-	ScriptTopic:                  workflow.NewTopic[Hostile10Script]("</script>"),
-	Topic2:                       workflow.NewTopic[Hostile6]("\\"),
-	Topic3:                       workflow.NewTopic[Hostile7]("\\\""),
-	NBULLETX22Topic:              workflow.NewTopic[Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
-	JSONXVarPwned1Topic:          workflow.NewTopic[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
-	GlobalThisPwnedTrueTopic4:    workflow.NewTopic[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
-	Topic4:                       workflow.NewTopic[Hostile8]("{{.}}"),
-	GlobalThisPwnedTrueTopic5:    workflow.NewTopic[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
+	Type:                            workflow.NewWorkflow[workflow.None, workflow.None]("hostile"),
+	T:                               workflow.NewUpdate[Hostile14, Hostile14]("\x00\u202e\ufeff", workflow.Errors(ErrT)),
+	GlobalThisPwnedTrue:             workflow.NewUpdate[Hostile2GlobalThisPwnedTrue, Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //", workflow.Errors(ErrGlobalThisPwnedTrue)),
+	VarPwned1:                       workflow.NewUpdate[Hostile13VarPwned1, Hostile13VarPwned1]("\r\nvar Pwned = 1", workflow.Errors(ErrVarPwned1)),
+	ImportSysSysPwnedTrue:           workflow.NewUpdate[Hostile4ImportSysSysPwnedTrue, Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\"", workflow.Errors(ErrImportSysSysPwnedTrue)),
+	GlobalThisPwnedTrueUpdate:       workflow.NewUpdate[Hostile1GlobalThisPwnedTrue, Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //", workflow.Errors(ErrGlobalThisPwnedTrueError)),
+	MypyNonsense:                    workflow.NewUpdate[Hostile21MypyNonsense, Hostile21MypyNonsense]("# mypy: nonsense", workflow.Errors(ErrMypyNonsense)),
+	Defs01:                          workflow.NewUpdate[Hostile15Defs01, Hostile15Defs01]("$defs/~0~1", workflow.Errors(ErrDefs01)),
+	SD:                              workflow.NewUpdate[Hostile11SD, Hostile11SD]("%s%d", workflow.Errors(ErrSD)),
+	Update:                          workflow.NewUpdate[Hostile27, Hostile27]("'\"\"\"\u200b'", workflow.Errors(ErrTError)),
+	ImportSysSysPwnedTrueUpdate:     workflow.NewUpdate[Hostile5ImportSysSysPwnedTrue, Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''", workflow.Errors(ErrImportSysSysPwnedTrueError)),
+	GlobalThisPwnedTrueUpdate2:      workflow.NewUpdate[Hostile0GlobalThisPwnedTrue, Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*", workflow.Errors(ErrGlobalThisPwnedTrueError2)),
+	GlobalThisPwnedTrueUpdate3:      workflow.NewUpdate[Hostile18GlobalThisPwnedTrue, Hostile18GlobalThisPwnedTrue]("*\u200b/ globalThis.pwned = true; /*", workflow.Errors(ErrGlobalThisPwnedTrueError3)),
+	BuildIgnore:                     workflow.NewUpdate[Hostile23BuildIgnore, Hostile23BuildIgnore]("+build ignore", workflow.Errors(ErrBuildIgnore)),
+	Script:                          workflow.NewUpdate[Hostile10Script, Hostile10Script]("</script>", workflow.Errors(ErrScript)),
+	TsExpectError:                   workflow.NewUpdate[Hostile17TsExpectError, Hostile17TsExpectError]("@ts-expect-error", workflow.Errors(ErrTsExpectError)),
+	Update2:                         workflow.NewUpdate[Hostile6, Hostile6]("\\", workflow.Errors(ErrTError2)),
+	Update3:                         workflow.NewUpdate[Hostile7, Hostile7]("\\\"", workflow.Errors(ErrTError3)),
+	NBULLETX22:                      workflow.NewUpdate[Hostile16NBULLETX22, Hostile16NBULLETX22]("\\N{BULLET}\\x22", workflow.Errors(ErrNBULLETX22)),
+	JSONXVarPwned1:                  workflow.NewUpdate[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //", workflow.Errors(ErrJSONXVarPwned1)),
+	GlobalThisPwnedTrueUpdate4:      workflow.NewUpdate[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`", workflow.Errors(ErrGlobalThisPwnedTrueError4)),
+	GoBuildIgnore:                   workflow.NewUpdate[Hostile24goBuildIgnore, Hostile24goBuildIgnore]("go:build ignore", workflow.Errors(ErrGoBuildIgnore)),
+	MypyNonsenseUpdate:              workflow.NewUpdate[Hostile20mypyNonsense, Hostile20mypyNonsense]("mypy: nonsense", workflow.Errors(ErrMypyNonsenseError)),
+	Nolint:                          workflow.NewUpdate[Hostile25nolint, Hostile25nolint]("nolint", workflow.Errors(ErrNolint)),
+	PragmaX00:                       workflow.NewUpdate[Hostile26pragmaX00, Hostile26pragmaX00]("pragma: \\x00\\", workflow.Errors(ErrPragmaX00)),
+	TypeIgnore:                      workflow.NewUpdate[Hostile19typeIgnore, Hostile19typeIgnore]("type: ignore", workflow.Errors(ErrTypeIgnore)),
+	XTypeIgnoreNoqa:                 workflow.NewUpdate[Hostile22xTypeIgnoreNoqa, Hostile22xTypeIgnoreNoqa]("x # type: ignore # noqa", workflow.Errors(ErrXTypeIgnoreNoqa)),
+	Update4:                         workflow.NewUpdate[Hostile8, Hostile8]("{{.}}", workflow.Errors(ErrTError4)),
+	GlobalThisPwnedTrueUpdate5:      workflow.NewUpdate[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029", workflow.Errors(ErrGlobalThisPwnedTrueError5)),
+	Query:                           workflow.NewQuery[Hostile14, Hostile14]("\x00\u202e\ufeff"),
+	GlobalThisPwnedTrueQuery:        workflow.NewQuery[Hostile2GlobalThisPwnedTrue, Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //"),
+	VarPwned1Query:                  workflow.NewQuery[Hostile13VarPwned1, Hostile13VarPwned1]("\r\nvar Pwned = 1"),
+	ImportSysSysPwnedTrueQuery:      workflow.NewQuery[Hostile4ImportSysSysPwnedTrue, Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
+	GlobalThisPwnedTrueQuery2:       workflow.NewQuery[Hostile1GlobalThisPwnedTrue, Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //"),
+	MypyNonsenseQuery:               workflow.NewQuery[Hostile21MypyNonsense, Hostile21MypyNonsense]("# mypy: nonsense"),
+	Defs01Query:                     workflow.NewQuery[Hostile15Defs01, Hostile15Defs01]("$defs/~0~1"),
+	SDQuery:                         workflow.NewQuery[Hostile11SD, Hostile11SD]("%s%d"),
+	Query2:                          workflow.NewQuery[Hostile27, Hostile27]("'\"\"\"\u200b'"),
+	ImportSysSysPwnedTrueQuery2:     workflow.NewQuery[Hostile5ImportSysSysPwnedTrue, Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''"),
+	GlobalThisPwnedTrueQuery3:       workflow.NewQuery[Hostile0GlobalThisPwnedTrue, Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*"),
+	GlobalThisPwnedTrueQuery4:       workflow.NewQuery[Hostile18GlobalThisPwnedTrue, Hostile18GlobalThisPwnedTrue]("*\u200b/ globalThis.pwned = true; /*"),
+	BuildIgnoreQuery:                workflow.NewQuery[Hostile23BuildIgnore, Hostile23BuildIgnore]("+build ignore"),
+	ScriptQuery:                     workflow.NewQuery[Hostile10Script, Hostile10Script]("</script>"),
+	TsExpectErrorQuery:              workflow.NewQuery[Hostile17TsExpectError, Hostile17TsExpectError]("@ts-expect-error"),
+	Query3:                          workflow.NewQuery[Hostile6, Hostile6]("\\"),
+	Query4:                          workflow.NewQuery[Hostile7, Hostile7]("\\\""),
+	NBULLETX22Query:                 workflow.NewQuery[Hostile16NBULLETX22, Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
+	JSONXVarPwned1Query:             workflow.NewQuery[Hostile12JsonXVarPwned1, Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
+	GlobalThisPwnedTrueQuery5:       workflow.NewQuery[Hostile3GlobalThisPwnedTrue, Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
+	Described:                       workflow.NewQuery[workflow.None, Described]("described"),
+	GoBuildIgnoreQuery:              workflow.NewQuery[Hostile24goBuildIgnore, Hostile24goBuildIgnore]("go:build ignore"),
+	MypyNonsenseQuery2:              workflow.NewQuery[Hostile20mypyNonsense, Hostile20mypyNonsense]("mypy: nonsense"),
+	NolintQuery:                     workflow.NewQuery[Hostile25nolint, Hostile25nolint]("nolint"),
+	PragmaX00Query:                  workflow.NewQuery[Hostile26pragmaX00, Hostile26pragmaX00]("pragma: \\x00\\"),
+	TypeIgnoreQuery:                 workflow.NewQuery[Hostile19typeIgnore, Hostile19typeIgnore]("type: ignore"),
+	XTypeIgnoreNoqaQuery:            workflow.NewQuery[Hostile22xTypeIgnoreNoqa, Hostile22xTypeIgnoreNoqa]("x # type: ignore # noqa"),
+	Query5:                          workflow.NewQuery[Hostile8, Hostile8]("{{.}}"),
+	GlobalThisPwnedTrueQuery6:       workflow.NewQuery[Hostile9GlobalThisPwnedTrue, Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
+	Signal:                          workflow.NewSignal[Hostile14]("\x00\u202e\ufeff"),
+	GlobalThisPwnedTrueSignal:       workflow.NewSignal[Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //"),
+	VarPwned1Signal:                 workflow.NewSignal[Hostile13VarPwned1]("\r\nvar Pwned = 1"),
+	ImportSysSysPwnedTrueSignal:     workflow.NewSignal[Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
+	GlobalThisPwnedTrueSignal2:      workflow.NewSignal[Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //"),
+	Defs01Signal:                    workflow.NewSignal[Hostile15Defs01]("$defs/~0~1"),
+	SDSignal:                        workflow.NewSignal[Hostile11SD]("%s%d"),
+	ImportSysSysPwnedTrueSignal2:    workflow.NewSignal[Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''"),
+	GlobalThisPwnedTrueSignal3:      workflow.NewSignal[Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*"),
+	ScriptSignal:                    workflow.NewSignal[Hostile10Script]("</script>"),
+	Signal2:                         workflow.NewSignal[Hostile6]("\\"),
+	Signal3:                         workflow.NewSignal[Hostile7]("\\\""),
+	NBULLETX22Signal:                workflow.NewSignal[Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
+	JSONXVarPwned1Signal:            workflow.NewSignal[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
+	GlobalThisPwnedTrueSignal4:      workflow.NewSignal[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
+	Signal4:                         workflow.NewSignal[Hostile8]("{{.}}"),
+	GlobalThisPwnedTrueSignal5:      workflow.NewSignal[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
+	Topic:                           workflow.NewTopic[Hostile14]("\x00\u202e\ufeff"),
+	GlobalThisPwnedTrueTopic:        workflow.NewTopic[Hostile2GlobalThisPwnedTrue]("\nglobalThis.pwned = true; //"),
+	VarPwned1Topic:                  workflow.NewTopic[Hostile13VarPwned1]("\r\nvar Pwned = 1"),
+	ImportSysSysPwnedTrueTopic:      workflow.NewTopic[Hostile4ImportSysSysPwnedTrue]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
+	GlobalThisPwnedTrueTopic2:       workflow.NewTopic[Hostile1GlobalThisPwnedTrue]("\"; globalThis.pwned = true; //"),
+	Defs01Topic:                     workflow.NewTopic[Hostile15Defs01]("$defs/~0~1"),
+	SDTopic:                         workflow.NewTopic[Hostile11SD]("%s%d"),
+	ImportSysSysPwnedTrueTopic2:     workflow.NewTopic[Hostile5ImportSysSysPwnedTrue]("'''\nimport sys; sys.pwned = True\n'''"),
+	GlobalThisPwnedTrueTopic3:       workflow.NewTopic[Hostile0GlobalThisPwnedTrue]("*/ globalThis.pwned = true; /*"),
+	ScriptTopic:                     workflow.NewTopic[Hostile10Script]("</script>"),
+	Topic2:                          workflow.NewTopic[Hostile6]("\\"),
+	Topic3:                          workflow.NewTopic[Hostile7]("\\\""),
+	NBULLETX22Topic:                 workflow.NewTopic[Hostile16NBULLETX22]("\\N{BULLET}\\x22"),
+	JSONXVarPwned1Topic:             workflow.NewTopic[Hostile12JsonXVarPwned1]("` json:\"x\"`; var Pwned = 1 //"),
+	GlobalThisPwnedTrueTopic4:       workflow.NewTopic[Hostile3GlobalThisPwnedTrue]("`${globalThis.pwned = true}`"),
+	Topic4:                          workflow.NewTopic[Hostile8]("{{.}}"),
+	GlobalThisPwnedTrueTopic5:       workflow.NewTopic[Hostile9GlobalThisPwnedTrue]("\u2028globalThis.pwned = true;\u2029"),
+	Attribute:                       workflow.NewAttribute[string]("\x00\u202e\ufeff"),
+	GlobalThisPwnedTrueAttribute:    workflow.NewAttribute[string]("\nglobalThis.pwned = true; //"),
+	VarPwned1Attribute:              workflow.NewAttribute[string]("\r\nvar Pwned = 1"),
+	ImportSysSysPwnedTrueAttribute:  workflow.NewAttribute[string]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
+	GlobalThisPwnedTrueAttribute2:   workflow.NewAttribute[string]("\"; globalThis.pwned = true; //"),
+	MypyNonsenseAttribute:           workflow.NewAttribute[string]("# mypy: nonsense"),
+	Defs01Attribute:                 workflow.NewAttribute[string]("$defs/~0~1"),
+	SDAttribute:                     workflow.NewAttribute[string]("%s%d"),
+	Attribute2:                      workflow.NewAttribute[string]("'\"\"\"\u200b'"),
+	ImportSysSysPwnedTrueAttribute2: workflow.NewAttribute[string]("'''\nimport sys; sys.pwned = True\n'''"),
+	GlobalThisPwnedTrueAttribute3:   workflow.NewAttribute[string]("*/ globalThis.pwned = true; /*"),
+	GlobalThisPwnedTrueAttribute4:   workflow.NewAttribute[string]("*\u200b/ globalThis.pwned = true; /*"),
+	BuildIgnoreAttribute:            workflow.NewAttribute[string]("+build ignore"),
+	ScriptAttribute:                 workflow.NewAttribute[string]("</script>"),
+	TsExpectErrorAttribute:          workflow.NewAttribute[string]("@ts-expect-error"),
+	Attribute3:                      workflow.NewAttribute[string]("\\"),
+	Attribute4:                      workflow.NewAttribute[string]("\\\""),
+	NBULLETX22Attribute:             workflow.NewAttribute[string]("\\N{BULLET}\\x22"),
+	JSONXVarPwned1Attribute:         workflow.NewAttribute[string]("` json:\"x\"`; var Pwned = 1 //"),
+	GlobalThisPwnedTrueAttribute5:   workflow.NewAttribute[string]("`${globalThis.pwned = true}`"),
+	GoBuildIgnoreAttribute:          workflow.NewAttribute[string]("go:build ignore"),
+	MypyNonsenseAttribute2:          workflow.NewAttribute[string]("mypy: nonsense"),
+	NolintAttribute:                 workflow.NewAttribute[string]("nolint"),
+	PragmaX00Attribute:              workflow.NewAttribute[string]("pragma: \\x00\\"),
+	TypeIgnoreAttribute:             workflow.NewAttribute[string]("type: ignore"),
+	XTypeIgnoreNoqaAttribute:        workflow.NewAttribute[string]("x # type: ignore # noqa"),
+	Attribute5:                      workflow.NewAttribute[string]("{{.}}"),
+	GlobalThisPwnedTrueAttribute6:   workflow.NewAttribute[string]("\u2028globalThis.pwned = true;\u2029"),
+	Memo:                            workflow.NewMemo[string]("\x00\u202e\ufeff"),
+	GlobalThisPwnedTrueMemo:         workflow.NewMemo[string]("\nglobalThis.pwned = true; //"),
+	VarPwned1Memo:                   workflow.NewMemo[string]("\r\nvar Pwned = 1"),
+	ImportSysSysPwnedTrueMemo:       workflow.NewMemo[string]("\"\"\"\nimport sys; sys.pwned = True\n\"\"\""),
+	GlobalThisPwnedTrueMemo2:        workflow.NewMemo[string]("\"; globalThis.pwned = true; //"),
+	MypyNonsenseMemo:                workflow.NewMemo[string]("# mypy: nonsense"),
+	Defs01Memo:                      workflow.NewMemo[string]("$defs/~0~1"),
+	SDMemo:                          workflow.NewMemo[string]("%s%d"),
+	Memo2:                           workflow.NewMemo[string]("'\"\"\"\u200b'"),
+	ImportSysSysPwnedTrueMemo2:      workflow.NewMemo[string]("'''\nimport sys; sys.pwned = True\n'''"),
+	GlobalThisPwnedTrueMemo3:        workflow.NewMemo[string]("*/ globalThis.pwned = true; /*"),
+	GlobalThisPwnedTrueMemo4:        workflow.NewMemo[string]("*\u200b/ globalThis.pwned = true; /*"),
+	BuildIgnoreMemo:                 workflow.NewMemo[string]("+build ignore"),
+	ScriptMemo:                      workflow.NewMemo[string]("</script>"),
+	TsExpectErrorMemo:               workflow.NewMemo[string]("@ts-expect-error"),
+	Memo3:                           workflow.NewMemo[string]("\\"),
+	Memo4:                           workflow.NewMemo[string]("\\\""),
+	NBULLETX22Memo:                  workflow.NewMemo[string]("\\N{BULLET}\\x22"),
+	JSONXVarPwned1Memo:              workflow.NewMemo[string]("` json:\"x\"`; var Pwned = 1 //"),
+	GlobalThisPwnedTrueMemo5:        workflow.NewMemo[string]("`${globalThis.pwned = true}`"),
+	GoBuildIgnoreMemo:               workflow.NewMemo[string]("go:build ignore"),
+	MypyNonsenseMemo2:               workflow.NewMemo[string]("mypy: nonsense"),
+	NolintMemo:                      workflow.NewMemo[string]("nolint"),
+	PragmaX00Memo:                   workflow.NewMemo[string]("pragma: \\x00\\"),
+	TypeIgnoreMemo:                  workflow.NewMemo[string]("type: ignore"),
+	XTypeIgnoreNoqaMemo:             workflow.NewMemo[string]("x # type: ignore # noqa"),
+	Memo5:                           workflow.NewMemo[string]("{{.}}"),
+	GlobalThisPwnedTrueMemo6:        workflow.NewMemo[string]("\u2028globalThis.pwned = true;\u2029"),
 }

@@ -13,9 +13,17 @@ type BoxItem struct {
 	Content Node `json:"content"`
 }
 
+type BoxMemo struct {
+	Size int64 `json:"size"`
+}
+
 type Circle struct {
 	Kind   string  `json:"kind"`
 	Radius float64 `json:"radius"`
+}
+
+type Customer struct {
+	Name string `json:"name"`
 }
 
 type EverythingBoth struct {
@@ -133,8 +141,10 @@ var (
 
 var Everything = struct {
 	workflow.Type[workflow.None, workflow.None]
+	Region workflow.Attribute[string]
 }{
-	Type: workflow.NewWorkflow[workflow.None, workflow.None]("Everything"),
+	Type:   workflow.NewWorkflow[workflow.None, workflow.None]("Everything"),
+	Region: workflow.NewAttribute[string]("Region"),
 }
 
 var AllTypes = struct {
@@ -154,27 +164,58 @@ var AllTypes = struct {
 	SameSignal  workflow.Signal[any]
 	StartSignal workflow.Signal[Selfish]
 	// Progress is what has happened.
-	Progress  workflow.Topic[Step]
-	SameTopic workflow.Topic[workflow.None]
-	Texts     workflow.Topic[string]
+	Progress      workflow.Topic[Step]
+	SameTopic     workflow.Topic[workflow.None]
+	Texts         workflow.Topic[string]
+	Amount        workflow.Attribute[int64]
+	Due           workflow.Attribute[time.Time]
+	Rate          workflow.Attribute[float64]
+	Region        workflow.Attribute[string]
+	Tags          workflow.Attribute[[]string]
+	Urgent        workflow.Attribute[bool]
+	SameAttribute workflow.Attribute[string]
+	Box           workflow.Memo[BoxMemo]
+	ClassMemo     workflow.Memo[any]
+	// Customer is who has ordered.
+	Customer workflow.Memo[Customer]
+	Note     workflow.Memo[string]
 }{
-	Type:        workflow.NewWorkflow[EverythingValue, any]("all-types"),
-	T:           workflow.NewUpdate[workflow.None, workflow.None](""),
-	T7Dwarfs:    workflow.NewUpdate[EverythingValue, workflow.None]("7 dwarfs"),
-	Same:        workflow.NewUpdate[workflow.None, workflow.None]("Same", workflow.Errors(ErrTaken)),
-	Class:       workflow.NewUpdate[workflow.None, workflow.None]("class"),
-	Größe:       workflow.NewUpdate[workflow.None, workflow.None]("größe"),
-	List:        workflow.NewUpdate[*string, Shape]("list"),
-	Result:      workflow.NewUpdate[ResultInput, workflow.None]("result"),
-	SameUpdate:  workflow.NewUpdate[workflow.None, []any]("same", workflow.Errors(ErrTakenError, ErrPromise)),
-	Then:        workflow.NewUpdate[workflow.None, workflow.None]("then"),
-	Import:      workflow.NewQuery[workflow.None, Level]("import"),
-	SameQuery:   workflow.NewQuery[Node, Node]("same"),
-	SameSignal:  workflow.NewSignal[any]("same"),
-	StartSignal: workflow.NewSignal[Selfish]("start"),
-	Progress:    workflow.NewTopic[Step]("progress"),
-	SameTopic:   workflow.NewTopic[workflow.None]("same"),
-	Texts:       workflow.NewTopic[string]("texts"),
+	Type:          workflow.NewWorkflow[EverythingValue, any]("all-types"),
+	T:             workflow.NewUpdate[workflow.None, workflow.None](""),
+	T7Dwarfs:      workflow.NewUpdate[EverythingValue, workflow.None]("7 dwarfs"),
+	Same:          workflow.NewUpdate[workflow.None, workflow.None]("Same", workflow.Errors(ErrTaken)),
+	Class:         workflow.NewUpdate[workflow.None, workflow.None]("class"),
+	Größe:         workflow.NewUpdate[workflow.None, workflow.None]("größe"),
+	List:          workflow.NewUpdate[*string, Shape]("list"),
+	Result:        workflow.NewUpdate[ResultInput, workflow.None]("result"),
+	SameUpdate:    workflow.NewUpdate[workflow.None, []any]("same", workflow.Errors(ErrTakenError, ErrPromise)),
+	Then:          workflow.NewUpdate[workflow.None, workflow.None]("then"),
+	Import:        workflow.NewQuery[workflow.None, Level]("import"),
+	SameQuery:     workflow.NewQuery[Node, Node]("same"),
+	SameSignal:    workflow.NewSignal[any]("same"),
+	StartSignal:   workflow.NewSignal[Selfish]("start"),
+	Progress:      workflow.NewTopic[Step]("progress"),
+	SameTopic:     workflow.NewTopic[workflow.None]("same"),
+	Texts:         workflow.NewTopic[string]("texts"),
+	Amount:        workflow.NewAttribute[int64]("Amount"),
+	Due:           workflow.NewAttribute[time.Time]("Due"),
+	Rate:          workflow.NewAttribute[float64]("Rate"),
+	Region:        workflow.NewAttribute[string]("Region"),
+	Tags:          workflow.NewAttribute[[]string]("Tags"),
+	Urgent:        workflow.NewAttribute[bool]("Urgent"),
+	SameAttribute: workflow.NewAttribute[string]("same"),
+	Box:           workflow.NewMemo[BoxMemo]("box"),
+	ClassMemo:     workflow.NewMemo[any]("class"),
+	Customer:      workflow.NewMemo[Customer]("customer"),
+	Note:          workflow.NewMemo[string]("note"),
+}
+
+var Noted = struct {
+	workflow.Type[workflow.None, workflow.None]
+	Note workflow.Memo[string]
+}{
+	Type: workflow.NewWorkflow[workflow.None, workflow.None]("noted"),
+	Note: workflow.NewMemo[string]("note"),
 }
 
 var X数 = struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/generate/testdata/golang/cart"
+	"github.com/seed-41655fb1/weft/internal/generate/testdata/golang/types"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -26,4 +27,21 @@ func wrong(ctx context.Context, c *client.Client) {
 	_ = ok && details.SKUs == ""                                                             // wrong: the details have no such member
 	contents, _ := cart.Cart.Cart.Ask(ctx, c, "cart-1", workflow.None{})                     // right
 	_ = contents.Total.Items + contents.Notes                                                // wrong: notes are no number
+}
+
+func starts() {
+	_ = workflow.StartOptions{
+		SearchAttributes: []workflow.SearchAttribute{
+			types.AllTypes.Region.Set("eu"),    // right
+			types.AllTypes.Amount.Set(1),       // right
+			types.AllTypes.Regoin.Set("eu"),    // wrong: an attribute is misspelt
+			types.AllTypes.Amount.Set("1"),     // wrong: an attribute has another type
+			types.AllTypes.Customer.Set("Ada"), // wrong: a field of the memo is no attribute
+		},
+		Memo: []workflow.MemoField{
+			types.AllTypes.Customer.Set(types.Customer{Name: "Ada"}), // right
+			types.AllTypes.Costumer.Set(types.Customer{Name: "Ada"}), // wrong: a field of the memo is misspelt
+			types.AllTypes.Customer.Set("Ada"),                       // wrong: a field of the memo has another type
+		},
+	}
 }
