@@ -52,7 +52,7 @@ var kinds = map[string]kind{
 	"aws_lambda_function": {is: "AWS::Lambda::Function", adjust: adjustFunction, names: map[string]string{
 		"function_name": "FunctionName", "role": "Role", "runtime": "Runtime", "handler": "Handler", "architectures": "Architectures",
 		"memory_size": "MemorySize", "publish": "Publish", "layers": "Layers", "timeout": "Timeout", "reserved_concurrent_executions": "ReservedConcurrentExecutions",
-		"environment": "Environment", "variables": "Variables", "logging_config": "LoggingConfig", "log_format": "LogFormat", "log_group": "LogGroup", "application_log_level": "ApplicationLogLevel",
+		"environment": "Environment", "variables": "Variables", "logging_config": "LoggingConfig", "log_format": "LogFormat", "log_group": "LogGroup", "application_log_level": "ApplicationLogLevel", "system_log_level": "SystemLogLevel",
 		"tracing_config": "TracingConfig", "mode": "Mode", "filename": "", "source_code_hash": "", "arn": "", "invoke_arn": "",
 	}},
 	"aws_lambda_function_recursion_config": {is: "AWS::Lambda::Function", of: "function_name", names: map[string]string{

@@ -16,6 +16,7 @@ type completeCommand struct {
 	What     string `arg:"" enum:"profiles,queues,types,updates,signals,queries,topics,fields"`
 	Line     string `arg:"" optional:"" help:"The command line up to the cursor. Its flags say which deployment it is for."`
 	WithHelp bool   `help:"Print the help of each value after a tab."`
+	Split    bool   `help:"Print what follows the = of a field: the shell takes that for a word."`
 }
 
 // completeTime is how long somebody who has pressed a key waits for values.
@@ -32,6 +33,9 @@ func (c completeCommand) Run(ctx context.Context, s *cli.Session) error {
 			continue
 		}
 		text := one.word
+		if _, after, found := strings.Cut(text, "="); c.Split && found {
+			text = after
+		}
 		if help := strings.Join(strings.Fields(cli.Clean(one.help)), " "); help != "" && c.WithHelp {
 			text += "\t" + help
 		}
@@ -55,7 +59,7 @@ func plainValues(names []string) (all []value) {
 
 // word matches the values that are offered. Shells expand what completion gives them, and the
 // values are from elsewhere: none has a character that means something to a shell.
-var word = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@/+-]*(:?=)?$`)
+var word = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@/+-]*(:?=|=[A-Za-z0-9_.@/+-]+)?$`)
 
 // values returns the values. The names of queues follow from those of the task queues, which the
 // deployment knows without a request to SQS.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // Completion offers the queues of the deployment that the command line names, and the profiles. It
@@ -80,27 +81,35 @@ func TestCompletionOfValues(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, shop := serve(t), work(t, t.TempDir(), cart.Registrations()...)
+	url, shop := serve(t), work(t, t.TempDir(), append(cart.Registrations(), sized())...)
 	weft := binaryOf(t)
+	unsplit := strings.NewReplacer(" := ", ":=", " = ", "=", " =", "=") // bash makes words of what has no spaces
 	for line, want := range map[string]string{
 		"list --profile ":  "local prod",
 		"list --profile p": "prod",
-		"update cart-42 addItem --url " + shop + " -f s":   "", // there is no such workflow
-		"update cart-42 addItem --url " + shop + " -f s =": "",
-		"start cart --url " + shop + " -f ":                "owner=",
-		"start cart --url " + shop + " --field o":          "owner=",
-		"start --url " + shop + " car":                     "cart",
-		"count --by Ex":                                    "ExecutionStatus",
-		"count --by ":                                      "BuildId CloseReason ExecutionStatus FailureType Paused Retrying Stuck WorkflowType",
-		"cost --by C":                                      "CloseReason",
-		"reset cart-42 --exclude ":                         "signals updates",
-		"batch start reset --exclude u":                    "updates",
-		"dead redrive --url " + url + " ":                  "activities timers workflow",
-		"dead redrive --url " + url + " t":                 "timers",
-		"dead redrive --url http://127.0.0.1:1 ":           "",
+		"update cart-42 addItem --url " + shop + " -f s":      "", // there is no such workflow
+		"update cart-42 addItem --url " + shop + " -f s =":    "",
+		"start cart --url " + shop + " -f ":                   "owner=",
+		"start cart --url " + shop + " --field o":             "owner=",
+		"start parcels --url " + shop + " -f size =":          "L M S",
+		"start parcels --url " + shop + " -f size = S":        "S",
+		"start parcels --url " + shop + " --field = size = S": "S",
+		"start parcels --url " + shop + " --field = si":       "size=",
+		"start parcels --url " + shop + " -f box.gift := t":   "",
+		"start parcels --url " + shop + " -f box.gift = t":    "true",
+		"start parcels --url " + shop + " x = S":              "",
+		"start --url " + shop + " car":                        "cart",
+		"count --by Ex":                                       "ExecutionStatus",
+		"count --by ":                                         "BuildId CloseReason ExecutionStatus FailureType Paused Retrying Stuck WorkflowType",
+		"cost --by C":                                         "CloseReason",
+		"reset cart-42 --exclude ":                            "signals updates",
+		"batch start reset --exclude u":                       "updates",
+		"dead redrive --url " + url + " ":                     "activities timers workflow",
+		"dead redrive --url " + url + " t":                    "timers",
+		"dead redrive --url http://127.0.0.1:1 ":              "",
 	} {
 		words := strings.Split(weft+" "+line, " ")
-		program := fmt.Sprintf("source ./script; COMP_LINE='%s %s'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=('%s'); COMP_CWORD=%d; _weft; echo \"${COMPREPLY[@]}\"", weft, line, strings.Join(words, "' '"), len(words)-1)
+		program := fmt.Sprintf("source ./script; COMP_LINE='%s %s'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=('%s'); COMP_CWORD=%d; _weft; echo \"${COMPREPLY[@]}\"", weft, unsplit.Replace(line), strings.Join(words, "' '"), len(words)-1)
 		bash := exec.Command("bash", "--norc", "-c", program)
 		bash.Dir, bash.Env = dir, append(os.Environ(), "WEFT_CONFIG="+config)
 		out, err := bash.CombinedOutput()
@@ -112,10 +121,24 @@ func TestCompletionOfValues(t *testing.T) {
 	}
 }
 
+// parcels is an input whose contract lists values.
+type parcels struct {
+	Size string `json:"size" jsonschema:"enum=S,enum=M,enum=L,enum=$(date),enum=a b"`
+	Box  struct {
+		Shelf *int `json:"shelf" jsonschema:"enum=1,enum=2"`
+		Gift  bool `json:"gift"`
+	} `json:"box"`
+}
+
+// sized returns a workflow whose input is parcels.
+func sized() workflow.Registration {
+	return workflow.Bind(workflow.NewWorkflow[parcels, workflow.None]("parcels"), func(workflow.Context, parcels) (workflow.None, error) { return workflow.None{}, nil })
+}
+
 // Completion offers what the contract has, with the first sentences of its comments.
 func TestCompleteFromTheContract(t *testing.T) {
 	t.Parallel()
-	url := work(t, t.TempDir(), append(steered(&atomic.Bool{}), postal()...)...)
+	url := work(t, t.TempDir(), append(append(steered(&atomic.Bool{}), postal()...), sized())...)
 	at := " --url=" + url + " "
 	for _, line := range []string{"start cart --id=c", "start agent --id=a -d 1", "start order --id=o -d 7"} {
 		if _, err := command(t, line+at); err != nil {
@@ -123,10 +146,10 @@ func TestCompleteFromTheContract(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ what, line, want string }{
-		{"types", "weft start" + at, "agent cart:Workflow is a shopping cart fragile order send"},
-		{"types", "weft schedule create nightly" + at, "agent cart:Workflow is a shopping cart fragile order send"},
+		{"types", "weft start" + at, "agent cart:Workflow is a shopping cart fragile order parcels send"},
+		{"types", "weft schedule create nightly" + at, "agent cart:Workflow is a shopping cart fragile order parcels send"},
 		{"types", "weft signal c note --start" + at, ""}, // --url is what is missing
-		{"types", "weft signal" + at + "c note --start ", "agent cart:Workflow is a shopping cart fragile order send"},
+		{"types", "weft signal" + at + "c note --start ", "agent cart:Workflow is a shopping cart fragile order parcels send"},
 		{"types", "weft schedule create" + at, ""},
 		{"types", "weft start cart" + at, ""},
 		{"types", "weft start" + at + "-", ""},
@@ -147,6 +170,12 @@ func TestCompleteFromTheContract(t *testing.T) {
 		{"fields", "weft update" + at + "c addItem --field=sku=tea -f q", "quantity=:integer"},
 		{"fields", "weft update" + at + "c addItem -fsku=tea -f q", "quantity=:integer"},
 		{"fields", "weft update" + at + "c addItem -f sku=t", ""},
+		{"fields", "weft start" + at + "parcels -f size=", "size=L size=M size=S"},
+		{"fields", "weft start" + at + "parcels --field=size=S", "size=L size=M size=S"},
+		{"fields", "weft start" + at + "parcels -f box.shelf=", "box.shelf=1 box.shelf=2 box.shelf=null"},
+		{"fields", "weft start" + at + "parcels -f box.gift=t", "box.gift=false box.gift=true"},
+		{"fields", "weft start" + at + "parcels -f box.gift:=t", ""},
+		{"fields", "weft start" + at + "parcels -f box.none=", ""},
 		{"fields", "weft update" + at + "c addItem -f sku.", ""},
 		{"fields", "weft update" + at + "c checkout -f ", ""},
 		{"fields", "weft update" + at + "c none -f ", ""},

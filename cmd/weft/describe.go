@@ -228,17 +228,19 @@ func pageOthers(page *cli.Page, all described) {
 		updates = append(updates, []cli.Cell{{Text: itoa(u.AcceptedEventID)}, {Text: u.Name, Style: cli.Bold}, {Text: u.UpdateID}})
 	}
 	for _, u := range d.UnreadSignals {
-		signals = append(signals, []cli.Cell{{Text: u.Name, Style: cli.Bold}, {Text: itoa(int64(u.Count))}, {Text: momentOf(u.Since)}, {Text: numberUnlessZero(u.SetAside)}})
-		if len(u.SetAsideEvents) > 0 {
-			aside = append(aside, []cli.Cell{{Text: u.Name, Style: cli.Bold}, {Text: asideText(u, all.aside)}})
+		if u.Count > 0 {
+			signals = append(signals, []cli.Cell{{Text: u.Name, Style: cli.Bold}, {Text: itoa(int64(u.Count))}, {Text: momentOf(u.Since)}})
+		}
+		if u.SetAside > 0 {
+			aside = append(aside, []cli.Cell{{Text: u.Name, Style: cli.Bold}, {Text: itoa(int64(u.SetAside))}, {Text: asideText(u, all.aside)}})
 		}
 	}
 	event := cli.Column{Name: "EVENT", Right: true}
 	page.Table("Pending timers", []cli.Column{event, {Name: "DUE"}}, timers)
 	page.Table("Pending children", []cli.Column{event, {Name: "TYPE", Least: 8}, {Name: "WORKFLOW", Least: 12}, {Name: "STATUS"}, {Name: "SINCE"}}, children)
 	page.Table("Updates in flight", []cli.Column{event, {Name: "NAME", Least: 8}, {Name: "UPDATE"}}, updates)
-	page.Table("Signals that the code has not received", []cli.Column{{Name: "NAME", Least: 8}, {Name: "COUNT", Right: true}, {Name: "SINCE"}, {Name: "UNREADABLE", Right: true}}, signals)
-	page.Table("Signals that were set aside: the code cannot read their values (weft signal sends a corrected one)", []cli.Column{{Name: "NAME", Least: 8}, {Name: "VALUES", Least: 20}}, aside)
+	page.Table("Signals that the code has not received", []cli.Column{{Name: "NAME", Least: 8}, {Name: "COUNT", Right: true}, {Name: "SINCE"}}, signals)
+	page.Table("Signals that were set aside: the code cannot read their values (weft signal sends a corrected one)", []cli.Column{{Name: "NAME", Least: 8}, {Name: "COUNT", Right: true}, {Name: "VALUES", Least: 20}}, aside)
 }
 
 // memoText returns a memo for people, as "note=\"a present\"".

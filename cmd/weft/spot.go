@@ -249,14 +249,18 @@ func (p *spot) shape(ctx context.Context, api *client.Client) (*cli.Shape, error
 }
 
 // fields returns the fields of the input that are not given yet: "sku=" for one that takes a text,
-// "lines:=" for one that takes JSON, and "item." for one that has fields.
+// "lines:=" for one that takes JSON, and "item." for one that has fields. Behind the name of a field
+// it returns the values that the contract lists: "size=S".
 func (p *spot) fields(ctx context.Context, api *client.Client) (all []value, err error) {
-	if strings.Contains(p.typed, "=") {
-		return nil, nil
-	}
 	shape, err := p.shape(ctx, api)
 	if err != nil || shape == nil {
 		return nil, err
+	}
+	if name, _, given := strings.Cut(p.typed, "="); given {
+		for _, one := range shape.Values(name) {
+			all = append(all, value{word: name + "=" + one})
+		}
+		return all, nil
 	}
 	path := strings.Split(p.typed, ".")
 	path = path[:len(path)-1]

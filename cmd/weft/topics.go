@@ -21,7 +21,7 @@ type topicsCommand struct {
 
 // Help returns the rest of the help.
 func (topicsCommand) Help() string {
-	return "An item is printed with its offset. Items that were truncated cannot be read; the history keeps their bytes. What a reset has withdrawn is said on standard error."
+	return "An item is printed with its offset and with what has published it: the workflow, or an attempt at an activity, by the event that scheduled it. Items that were truncated cannot be read; the history keeps their bytes. What a reset has withdrawn, and an attempt that starts over, is said on standard error."
 }
 
 // Run prints them. The time-out is that of a command which waits if it follows.
@@ -42,7 +42,7 @@ func (c topicsCommand) Run(ctx context.Context, s *cli.Session) error {
 		c.Timeout = 0
 	}
 	return c.Call(ctx, s, "items of topic "+c.Topic+" of "+c.WorkflowID, func(ctx context.Context, api *client.Client) error {
-		return itemList.Print(s, c.Output, c.items(ctx, s, api))
+		return suggest(itemList.Print(s, c.Output, c.items(ctx, s, api)), c.Topic, nil)
 	})
 }
 
@@ -52,16 +52,43 @@ func (c *topicsCommand) items(ctx context.Context, s *cli.Session, api *client.C
 		withdrawn := func(from, before int64) {
 			s.Note(fmt.Sprintf("a reset has withdrawn the items from %d to %d", from, before-1))
 		}
+		attempts := map[int64]int{}
 		for item, err := range api.ReadTopic(ctx, c.WorkflowID, c.Topic, c.From, client.ReadOptions{RunID: c.RunID, NoWait: !c.Follow, Withdrawn: withdrawn}) {
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if note := startsOver(attempts, &item); note != "" {
+				s.Note(note)
 			}
 			if !yield([]client.TopicItem{item}, nil) {
 				return
 			}
 		}
 	}
+}
+
+// startsOver returns what to say if an item is the first one of a later attempt at an activity than
+// the one before it. It keeps the attempts that have published, by activity.
+func startsOver(attempts map[int64]int, item *client.TopicItem) string {
+	by := item.Activity
+	if by == nil {
+		return ""
+	}
+	before := attempts[by.ScheduledEventID]
+	attempts[by.ScheduledEventID] = by.Attempt
+	if before == 0 || by.Attempt <= before { // the same attempt, or an activity of the run that follows
+		return ""
+	}
+	return fmt.Sprintf("attempt %d at activity %d starts over with item %d, which replaces the items of attempt %d", by.Attempt, by.ScheduledEventID, item.Offset, before)
+}
+
+// publisherOf returns what has published an item.
+func publisherOf(item *client.TopicItem) string {
+	if by := item.Activity; by != nil {
+		return fmt.Sprintf("activity %d, attempt %d", by.ScheduledEventID, by.Attempt)
+	}
+	return "workflow"
 }
 
 // topicList is how topics are printed.
@@ -75,9 +102,9 @@ var topicList = cli.List[client.TopicSummary]{
 
 // itemList is how items of a topic are printed.
 var itemList = cli.List[client.TopicItem]{
-	Columns: []cli.Column{{Name: "OFFSET", Right: true}, {Name: "PUBLISHED"}, {Name: "ITEM", Least: 20}},
+	Columns: []cli.Column{{Name: "OFFSET", Right: true}, {Name: "PUBLISHED"}, {Name: "BY"}, {Name: "ITEM", Least: 20}},
 	Row: func(item client.TopicItem) []cli.Cell {
-		return []cli.Cell{{Text: itoa(item.Offset)}, {Text: moment(item.At), Style: cli.Dim}, {Text: string(item.Value)}}
+		return []cli.Cell{{Text: itoa(item.Offset)}, {Text: moment(item.At), Style: cli.Dim}, {Text: publisherOf(&item), Style: cli.Dim}, {Text: string(item.Value)}}
 	},
 	ID: func(item client.TopicItem) string { return itoa(item.Offset) },
 }

@@ -36,6 +36,9 @@ type oneType struct {
 	Queries      []string `json:"queries,omitempty"`
 	Signals      []string `json:"signals,omitempty"`
 	Topics       []string `json:"topics,omitempty"`
+	Dynamic      []string `json:"dynamic,omitempty"`
+	// Any says that the row is that of all types which are not listed. It has no name.
+	Any bool `json:"any,omitempty"`
 }
 
 // Run prints the types, or the contract of one.
@@ -50,7 +53,10 @@ func (c typesCommand) Run(ctx context.Context, s *cli.Session) error {
 		}
 		var all []oneType
 		for _, w := range known.Workflows {
-			all = append(all, oneType{Kind: "workflow", Name: w.Name, Pinned: w.Pinned, Updates: w.Updates, Queries: w.Queries, Signals: w.Signals, Topics: w.Topics})
+			all = append(all, oneType{Kind: "workflow", Name: w.Name, Pinned: w.Pinned, Updates: w.Updates, Queries: w.Queries, Signals: w.Signals, Topics: w.Topics, Dynamic: w.Dynamic})
+		}
+		if known.AnyWorkflow && !c.Quiet {
+			all = append(all, oneType{Kind: "workflow", Any: true})
 		}
 		for _, a := range known.Activities {
 			one := oneType{Kind: "activity", Name: a.Name, TaskQueue: a.TaskQueue}
@@ -58,6 +64,9 @@ func (c typesCommand) Run(ctx context.Context, s *cli.Session) error {
 				one.StartToClose = time.Duration(a.StartToClose).String()
 			}
 			all = append(all, one)
+		}
+		if known.AnyActivity && !c.Quiet {
+			all = append(all, oneType{Kind: "activity", Any: true})
 		}
 		return allTypes.Print(s, c.Output, cli.Pages(all))
 	})
@@ -71,12 +80,16 @@ var allTypes = cli.List[oneType]{
 		if t.Pinned {
 			pinned = "pinned"
 		}
-		return []cli.Cell{{Text: t.Kind, Style: cli.Dim}, {Text: t.Name, Style: cli.Bold}, {Text: pinned}, {Text: t.TaskQueue}, {Text: t.StartToClose}, {Text: t.names()}}
+		name := cli.Cell{Text: t.Name, Style: cli.Bold}
+		if t.Any {
+			name = cli.Cell{Text: "(any other)", Style: cli.Dim}
+		}
+		return []cli.Cell{{Text: t.Kind, Style: cli.Dim}, name, {Text: pinned}, {Text: t.TaskQueue}, {Text: t.StartToClose}, {Text: t.names()}}
 	},
 	ID: func(t oneType) string { return t.Name },
 }
 
-// names returns what the type handles: "updates addItem, checkout; signal note".
+// names returns what the type handles: "updates addItem, checkout; signal note; any other signals".
 func (t oneType) names() string {
 	var all []string
 	for _, k := range []struct {
@@ -91,6 +104,9 @@ func (t oneType) names() string {
 			all = append(all, k.many+" "+strings.Join(k.names, ", "))
 		}
 	}
+	for _, kind := range t.Dynamic {
+		all = append(all, "any other "+kind)
+	}
 	return strings.Join(all, "; ")
 }
 
@@ -103,10 +119,10 @@ func (c typesCommand) one(ctx context.Context, s *cli.Session, api *client.Clien
 	return c.Output.One(s, c.Type, d, func() error {
 		p := &contractPage{session: s}
 		for _, name := range contract.Sorted(d.Workflows) {
-			p.workflow(name, d.Workflows[name])
+			p.workflow(name, d.Workflows[name], d.AnyWorkflow != nil)
 		}
 		for _, name := range contract.Sorted(d.Activities) {
-			p.activity(name, d.Activities[name])
+			p.activity(name, d.Activities[name], d.AnyActivity != nil)
 		}
 		p.schemas(d.Defs)
 		return cli.Line(s, "%s", strings.Join(p.lines, "\n"))
@@ -137,8 +153,15 @@ func (p *contractPage) head(text string) {
 	p.add(0, cli.Dim, text)
 }
 
-func (p *contractPage) workflow(name string, w *client.WorkflowContract) {
+// unlisted is what the page says about a type that the program does not list, and has code for.
+const unlisted = "like any type that is not listed"
+
+// workflow adds a workflow type. If it is any, the program does not list it.
+func (p *contractPage) workflow(name string, w *client.WorkflowContract, isAny bool) {
 	var traits []string
+	if isAny {
+		traits = append(traits, unlisted)
+	}
 	if w.Pinned {
 		traits = append(traits, "pinned")
 	}
@@ -173,7 +196,8 @@ func (p *contractPage) workflow(name string, w *client.WorkflowContract) {
 	section(p, "memo", w.Memo, func(name string, schema *client.Schema) { p.add(1, cli.Plain, name+": "+schema.String()) })
 }
 
-func (p *contractPage) activity(name string, a *client.ActivityContract) {
+// activity adds an activity type. If it is any, the program does not list it.
+func (p *contractPage) activity(name string, a *client.ActivityContract, isAny bool) {
 	if len(p.lines) > 0 {
 		p.lines = append(p.lines, "")
 	}
@@ -181,7 +205,11 @@ func (p *contractPage) activity(name string, a *client.ActivityContract) {
 	if a.Local {
 		kind = "local activity "
 	}
-	p.add(0, cli.Bold, kind+name+call(a.Input, a.Result))
+	text := kind + name + call(a.Input, a.Result)
+	if isAny {
+		text += ", " + unlisted
+	}
+	p.add(0, cli.Bold, text)
 	p.doc(1, a.Doc)
 }
 

@@ -50,7 +50,7 @@ func TestTypes(t *testing.T) {
 		"types -o table": `
 KIND      TYPE     PINNED  TASK QUEUE  START TO CLOSE  NAMES
 workflow  cart                                         updates addItem, checkout; query cart; signal note
-workflow  send     pinned                              updates readdress, stop; query where; signal note
+workflow  send     pinned                              updates readdress, stop; query where; signal note; any other signals
 activity  carry                                   30s
 activity  charge                                  10s
 activity  remind                                  30s
@@ -124,7 +124,7 @@ func TestTypesOfComments(t *testing.T) {
 	p.workflow("cart", &contract.Workflow{
 		Doc: "Workflow is\nthe cart.", Lenient: true,
 		Updates: map[string]*contract.Update{"add\x1b[2J": {Doc: "Adds.", Errors: []contract.ErrorType{{Type: "unknownSku", Message: "there is none", Details: contract.Reference("Sku")}, {Type: "closed"}}}},
-	})
+	}, false)
 	const want = `workflow cart(), lenient
   Workflow is
   the cart.
@@ -136,5 +136,25 @@ updates
     error closed`
 	if diff := cmp.Diff(want, strings.Join(p.lines, "\n")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The list has a row for the types that it does not have and the program has code for. The contract
+// of such a type says so.
+func TestDynamicTypes(t *testing.T) {
+	t.Parallel()
+	at := " --url=" + work(t, t.TempDir(),
+		workflow.Dynamic(func(workflow.Context, string, workflow.Raw) (workflow.Raw, error) { return nil, nil }),
+		activity.Dynamic(func(context.Context, string, workflow.Raw) (workflow.Raw, error) { return nil, nil }))
+	for line, want := range map[string]string{
+		"types -o table":      "\nKIND      TYPE         PINNED  TASK QUEUE  START TO CLOSE  NAMES\nworkflow  (any other)\nactivity  (any other)\n",
+		"types -q":            "\n",
+		"types -o jsonl":      "\n{\"kind\":\"workflow\",\"name\":\"\",\"any\":true}\n{\"kind\":\"activity\",\"name\":\"\",\"any\":true}\n",
+		"types mail -o table": "\nworkflow mail(any value) -> any value, like any type that is not listed, any other queries, any other signals, any other topics, any other updates\n\nactivity mail(any value) -> any value, like any type that is not listed\n",
+	} {
+		out, err := command(t, line+at)
+		if diff := cmp.Diff(want, "\n"+out); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", line, err, diff)
+		}
 	}
 }

@@ -67,9 +67,11 @@ func TestDescribePage(t *testing.T) {
 		PendingTimers:   []client.PendingTimer{{EventID: 14, FireAt: at}},
 		PendingChildren: []client.PendingChild{{EventID: 15, Type: "ship", WorkflowID: "ship-7", InitiatedAt: at, Status: &completed}, {EventID: 16, Type: "ship", WorkflowID: "ship-8", State: client.StateStuck}},
 		UpdatesInFlight: []client.UpdateInFlight{{UpdateID: "u1", Name: "add", AcceptedEventID: 17}},
-		UnreadSignals:   []client.UnreadSignal{{Name: "paid", Count: 2, Since: &at, SetAside: 3, SetAsideEvents: []int64{18, 20}}},
-		StuckTask:       &client.StuckTask{Since: at, Failures: 7, Failure: declined, FirstFailure: declined, Place: "order/order.go:41", UpdateID: "u1", NextAttemptAt: &at},
-		Parent:          &history.Parent{WorkflowID: "shop", RunID: "1-1"},
+		UnreadSignals: []client.UnreadSignal{
+			{Name: "paid", Count: 2, Since: &at, SetAside: 3, SetAsideEvents: []int64{18, 20}}, {Name: "noted", SetAside: 1}, {Name: "sent", Count: 4, Since: &at},
+		},
+		StuckTask: &client.StuckTask{Since: at, Failures: 7, Failure: declined, FirstFailure: declined, Place: "order/order.go:41", UpdateID: "u1", NextAttemptAt: &at},
+		Parent:    &history.Parent{WorkflowID: "shop", RunID: "1-1"},
 	}
 	var out bytes.Buffer
 	if err := describePage(&cli.Session{Out: &out}, described{Description: d, aside: map[int64]history.Payload{18: history.Payload(`{"amount":5}`)}}).Print(); err != nil {
@@ -80,7 +82,7 @@ func TestDescribePage(t *testing.T) {
 		"workflow      order-7\n", "state         stuck\n", "reason        declined\n", "build         b7\n", "parent        shop, run 1-1\n", "history       12 events, 20 MiB\n",
 		"cancellation  requested\n", `memo          note="x"` + "\n", "stuck         since 2026-11-21T08:00:00Z: its workflow task has failed 7 times\n",
 		"at            order/order.go:41\n", "of update     u1\n", "Stack\n  order.go:7\n", "held: no queue", "goes on outside until 2026-11-21T08:00:00Z", "cancellation requested",
-		"ship-7    completed", "ship-8    stuck", "add   u1", "paid      2  2026-11-21T08:00:00Z           3", `paid  event 18: {"amount":5}, event 20`,
+		"ship-7    completed", "ship-8    stuck", "add   u1", "\npaid      2  2026-11-21T08:00:00Z\nsent      4  2026-11-21T08:00:00Z\n", "\npaid       3  event 18: {\"amount\":5}, event 20\nnoted      1\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page does not have %q:\n%s", want, got)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -48,14 +50,29 @@ func run(m *testing.M) (status int) {
 		fmt.Fprintln(os.Stderr, "the cluster does not start:", err)
 		return 1
 	}
+	stop := sync.OnceValue(func() error {
+		return command(pgctl, "-D", filepath.Join(dir, "data"), "-w", "-m", "immediate", "stop")
+	})
 	defer func() {
-		if err := command(pgctl, "-D", filepath.Join(dir, "data"), "-w", "-m", "immediate", "stop"); err != nil {
+		if err := stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "the cluster does not stop:", err)
 			status = 1
 		}
 	}()
+	stopAtSignal(dir, stop)
 	socketDir = dir
 	return m.Run()
+}
+
+// stopAtSignal stops the cluster, which has a session of its own, when this process is told to end.
+func stopAtSignal(dir string, stop func() error) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		_ = errors.Join(stop(), os.RemoveAll(dir))
+		os.Exit(1)
+	}()
 }
 
 // program returns the path of one of PostgreSQL's programs, or "" if it is not installed. Debian

@@ -59,11 +59,14 @@ resource "aws_lambda_function" "function" {
   }
 
   # Lambda treats lines without a level, such as those with metrics, as INFO. So Lambda lets INFO
-  # pass, and the program filters by its own level.
+  # pass, and the program filters by its own level. Both levels are given, although INFO is the
+  # default: provider 5 would otherwise plan another version of each function in each apply with
+  # pinning (hashicorp/terraform-provider-aws, issue 42181).
   logging_config {
     log_format            = "JSON"
     log_group             = aws_cloudwatch_log_group.function[each.key].name
     application_log_level = var.log_level == "debug" ? "DEBUG" : "INFO"
+    system_log_level      = "INFO"
   }
 
   tracing_config {

@@ -62,10 +62,11 @@ func (v values) unless(variable string) string {
 
 // CompleteCommand is the name of the command that prints values for the scripts. Its arguments are
 // what is looked up, and the command line up to the cursor. With WithHelp, a tab and its help
-// follow each value that has help.
+// follow each value that has help. With Split, it prints what follows the = of a field.
 const (
 	CompleteCommand = "complete"
 	WithHelp        = "--with-help"
+	Split           = "--split"
 )
 
 // text returns the values as words of a script. ask is how the script asks for what is looked up.
@@ -80,7 +81,7 @@ func (v values) text(ask func(what string) string) string {
 // askBash, askZsh and askFish return how the scripts ask the command for values. Those are words
 // without characters that a shell would expand: bash expands what compgen takes.
 func askBash(what string) string {
-	return `$("${COMP_WORDS[0]/#\~/$HOME}" ` + CompleteCommand + " " + what + ` "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)`
+	return `$("${COMP_WORDS[0]/#\~/$HOME}" ` + CompleteCommand + " " + what + ` $split "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)`
 }
 
 // askZsh needs the values in the array found: see zshScript.
@@ -232,12 +233,15 @@ func bashScript(name string, all []place) string {
 	fmt.Fprintf(&out, `# Completion of %[1]s for bash: source <(%[1]s completion bash)
 _%[1]s() {
     COMPREPLY=()
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} at= commands= flags= i
-    if [[ $cur == "=" || $cur == ":=" ]]; then
-        cur=
-        if [[ $prev != -* ]]; then return; fi # the value of NAME=VALUE
-    elif [[ $prev == "=" || $prev == ":=" ]]; then
-        prev=${COMP_WORDS[COMP_CWORD-2]}
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} at= commands= flags= split= i last=$COMP_CWORD
+    if [[ $cur == ":=" || $prev == ":=" ]]; then return; fi # JSON
+    if [[ $cur == "=" || $prev == "=" ]]; then # bash splits --flag=VALUE and NAME=VALUE
+        if [[ $cur == "=" ]]; then cur=; else ((last--)); fi
+        prev=${COMP_WORDS[last-1]}
+        if [[ $prev != -* ]]; then
+            prev=${COMP_WORDS[last-2]} split=%[3]s
+            if [[ $prev == "=" ]]; then prev=${COMP_WORDS[last-3]}; fi
+        fi
         if [[ $prev != -* ]]; then return; fi
     fi
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -246,7 +250,7 @@ _%[1]s() {
         esac
     done
     case "$at $prev" in
-`, name, quoted(commandsAt(all)))
+`, name, quoted(commandsAt(all)), Split)
 	for _, v := range by {
 		fmt.Fprintf(&out, "        %s) COMPREPLY=($(compgen -W \"%s\" -- \"$cur\")); %sreturn ;;\n", quoted(v.before), v.text(askBash), goesOn(v.values))
 	}

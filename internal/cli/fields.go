@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/contract"
+	"github.com/seed-41655fb1/weft/internal/near"
 )
 
 // Shape is what a contract says about an input.
@@ -122,7 +124,7 @@ func (n *node) text() json.RawMessage {
 }
 
 // Typed returns the input that the fields make. The shape says which values are numbers and truth
-// values. If it is nil, there is no contract, and all values but those of JSON are texts.
+// values, and a field that it does not have is an error. If it is nil, there is no contract, and all values but those of JSON are texts.
 func (i Input) Typed(shape *Shape) (json.RawMessage, error) {
 	if shape != nil {
 		if shape.Schema == nil {
@@ -191,8 +193,11 @@ func (s *Shape) path(name string) (path []string, schema *client.Schema, err err
 		if step == "" {
 			return nil, nil, Errorf(Usage, "%q is no name of a field", name)
 		}
-		path = append(path, step)
 		schema = fieldOf(at, step)
+		if schema == nil && s != nil && listsFields(at) {
+			return nil, nil, s.unknown(path, at, step)
+		}
+		path = append(path, step)
 		if !nested {
 			return path, schema, nil
 		}
@@ -201,6 +206,29 @@ func (s *Shape) path(name string) (path []string, schema *client.Schema, err err
 		}
 		rest = more
 	}
+}
+
+// listsFields reports whether a schema lists all fields that the program reads. The program ignores
+// others, so one that is given is a mistake.
+func listsFields(object *client.Schema) bool {
+	return object != nil && len(object.Properties) > 0 && len(object.AllOf)+len(object.AnyOf)+len(object.OneOf) == 0
+}
+
+// unknown returns the error about a field that an object at a path does not have.
+func (s *Shape) unknown(path []string, object *client.Schema, name string) error {
+	of := "the input of " + s.What
+	if len(path) > 0 {
+		of = strings.Join(path, ".")
+	}
+	names := make([]string, len(object.Properties))
+	for i, p := range object.Properties {
+		names[i] = p.Name
+	}
+	text := fmt.Sprintf("%s has no field %q; it has %s", of, name, contract.List(names))
+	if like := near.Name(name, names); like != "" {
+		text += fmt.Sprintf(": did you mean %q?", like)
+	}
+	return Errorf(Usage, "%s", text)
 }
 
 // kindsOf is kinds for what may have no contract.
@@ -240,6 +268,47 @@ func (s *Shape) value(name string, schema *client.Schema, text string, isJSON bo
 		return nil, Errorf(Usage, "%s is of type %s: give it as %s:=JSON", name, s.plain(schema), name)
 	}
 	return nil, Errorf(Usage, "%s is of type %s, and %q is not", name, s.plain(schema), text)
+}
+
+// Values returns the values of a field as the command line takes them behind NAME=, if the contract
+// lists them.
+func (s *Shape) Values(name string) (all []string) {
+	if s == nil {
+		return nil
+	}
+	_, schema, err := s.path(name)
+	at := s.plain(schema)
+	if err != nil || at == nil {
+		return nil
+	}
+	kinds := s.kindsOf(at)
+	switch {
+	case len(at.Enum) > 0:
+		for _, value := range at.Enum {
+			all = append(all, s.given(kinds, value)...)
+		}
+	case at.Const != nil:
+		all = s.given(kinds, at.Const)
+	case slices.Contains(kinds, "boolean"):
+		all = []string{"true", "false"}
+	}
+	if len(all) > 0 && s.nullable(schema) && !slices.Contains(kinds, "string") {
+		all = append(all, "null")
+	}
+	return all
+}
+
+// given returns how the command line gives a value of these types; nil if it cannot, as it takes
+// nothing but texts for a field without a type.
+func (s *Shape) given(kinds []string, value json.RawMessage) []string {
+	var text string
+	switch {
+	case json.Unmarshal(value, &text) == nil && string(value) != "null":
+		return []string{text}
+	case len(kinds) > 0 && !slices.Contains(kinds, "string"):
+		return []string{string(value)}
+	}
+	return nil
 }
 
 // Ending returns what follows the name of a field on the command line: a dot if the field has

@@ -90,10 +90,13 @@ func TestForwardedContracts(t *testing.T) {
 						t.Errorf("%s answered %d %s", path, a.StatusCode, a.Body)
 					}
 				}
-				if len(events) != 2 {
+				if a := ask(t, f, requested(t, format, "GET", "/v1/openapi.yaml", "types=only.older&build=build-1", "")); a.StatusCode != 200 || !strings.Contains(a.Body, "only.older") {
+					t.Errorf("the OpenAPI document: %d %.300s", a.StatusCode, a.Body)
+				}
+				if len(events) != 3 {
 					t.Errorf("forwarded %q", events)
 				}
-				if a := ask(t, f, requested(t, format, "GET", "/v1/types", "build=build-2", "")); a.StatusCode != 200 || len(events) != 2 {
+				if a := ask(t, f, requested(t, format, "GET", "/v1/types", "build=build-2", "")); a.StatusCode != 200 || len(events) != 3 {
 					t.Errorf("answered %d %s, and forwarded %q", a.StatusCode, a.Body, events)
 				}
 				nowhere := function(t, API, two, Options{Forward: failing(ErrNoVersion)})

@@ -24,15 +24,18 @@ type document []byte
 
 // documentRoutes are the routes of the document itself.
 var documentRoutes = []Route{
-	{ID: "getDocument", Pattern: "GET /v1/openapi.yaml", Query: []string{"types"}, Access: Reads, endpoint: gives((*handler).document)},
+	{ID: "getDocument", Pattern: "GET /v1/openapi.yaml", Query: []string{"build", "types"}, Access: Reads, endpoint: gives((*handler).document)},
 }
 
 // parts reads the API's document. The documents of programs are made from its parts.
 var parts = sync.OnceValues(func() (*openapi.API, error) { return openapi.Read(OpenAPI) })
 
 // document returns the API's document, or that of the workflow types that the parameter types
-// names.
+// names. If the parameter build names another build, it returns an OtherBuild.
 func (h *handler) document(r *http.Request) (int, document, error) {
+	if err := h.checkBuild(r); err != nil {
+		return 0, nil, err
+	}
 	names := r.URL.Query().Get("types")
 	if names == "" {
 		return http.StatusOK, OpenAPI, nil

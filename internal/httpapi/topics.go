@@ -32,8 +32,14 @@ func (h *handler) topic(r *http.Request) (int, *schema.TopicResponse, error) {
 		return 0, nil, err
 	}
 	answer, err := h.service.Requests.Topic(r.Context(), of)
-	if err == nil && !takeRoom(r.Context()) {
+	if err != nil {
+		return 0, nil, err
+	}
+	if !takeRoom(r.Context()) {
 		return 0, nil, refusal.Busy.New("the server's memory for answers is in use: send the request again")
 	}
-	return http.StatusOK, answer, err
+	if answer.More || answer.NewRunID != "" {
+		reportMore(r.Context())
+	}
+	return http.StatusOK, answer, nil
 }

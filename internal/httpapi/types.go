@@ -85,12 +85,15 @@ func (h *handler) types(r *http.Request) (int, *schema.TypeListResponse, error) 
 		answer.Workflows = append(answer.Workflows, schema.WorkflowType{
 			Name: name, Pinned: w.Pinned,
 			Updates: w.Names.Of(engine.UpdateName), Queries: w.Names.Of(engine.QueryName), Signals: w.Names.Of(engine.SignalName), Topics: w.Names.Of(engine.TopicName),
+			Dynamic: build.Dynamic(w),
 		})
 	}
 	for _, name := range registry.ActivityNames() {
 		a := registry.Activity(name)
 		answer.Activities = append(answer.Activities, schema.ActivityType{Name: name, TaskQueue: a.TaskQueue, StartToClose: schema.Duration(a.StartToClose), Local: a.Local})
 	}
+	anyWorkflow, anyActivity := registry.DynamicTypes()
+	answer.AnyWorkflow, answer.AnyActivity = anyWorkflow != nil, anyActivity != nil
 	if withSchemas {
 		if answer.Contract, err = h.contract(); err != nil {
 			return 0, nil, err
@@ -114,6 +117,12 @@ func (h *handler) typeOf(r *http.Request) (int, *contract.Document, error) {
 	one, err := all.Only(name)
 	if err != nil {
 		return 0, nil, refusal.NotFound.New("%v", err).Knowing(all.Types())
+	}
+	if all.Workflows[name] == nil && one.Workflows[name] != nil { // the answer says that it is not listed
+		one.AnyWorkflow = all.AnyWorkflow
+	}
+	if all.Activities[name] == nil && one.Activities[name] != nil {
+		one.AnyActivity = all.AnyActivity
 	}
 	return http.StatusOK, one, nil
 }

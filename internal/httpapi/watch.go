@@ -21,8 +21,9 @@ import (
 //
 //   - Of a history it is the run and the last event that the reader has then: RUN:EVENT. If nothing
 //     can follow, ResumeEnd follows it.
-//   - Of a topic it is the run with which the reader goes on, and the offset of the next item:
-//     RUN:OFFSET. ResumeEnd follows it in the same way.
+//   - Of a topic it is the run with which the reader goes on, and the offset of the next item, which
+//     it does not have yet: RUN:NEXT. So an answer without items has a place, too. ResumeEnd follows
+//     it in the same way.
 //   - Of the list it is the version of the page.
 const ResumeHeader = "Weft-Resume"
 
@@ -116,6 +117,21 @@ func (h *handler) awaitList(r *http.Request, l *command.List) (int, *schema.List
 
 // Waits reports whether the query string of a request has a wait.
 func Waits(r *http.Request) bool { return r.URL.Query().Get("wait") != "" }
+
+type moreKey struct{}
+
+// WithMore returns a context for a request whose handler calls more if other items of the topic
+// follow the answer already, or those of another run: the next request need not wait.
+func WithMore(ctx context.Context, more func()) context.Context {
+	return context.WithValue(ctx, moreKey{}, more)
+}
+
+// reportMore says that the next request need not wait, to whoever asked for that.
+func reportMore(ctx context.Context) {
+	if more, ok := ctx.Value(moreKey{}).(func()); ok {
+		more()
+	}
+}
 
 type roomKey struct{}
 

@@ -193,7 +193,7 @@ func (s *stream) goOn(run string, from int64) {
 // serve asks for pages until the stream ends.
 func (s *stream) serve() {
 	began := time.Now()
-	for wait := time.Duration(0); ; wait = s.left(began) {
+	for wait := time.Duration(0); ; {
 		m := s.ask(wait)
 		if s.err != nil || !s.begun || s.request.Context().Err() != nil {
 			return
@@ -214,10 +214,14 @@ func (s *stream) serve() {
 		if s.flush(); s.err != nil || s.request.Context().Err() != nil {
 			return
 		}
-		if s.handler.options.For > 0 && s.left(began) == 0 {
+		wait = s.left(began)
+		if s.handler.options.For > 0 && wait == 0 {
 			s.write("retry: 0\n\n")
 			s.flush()
 			return
+		}
+		if m.more && !m.same {
+			wait = 0 // a backlog is read as fast as its reader takes it
 		}
 	}
 }
@@ -243,6 +247,7 @@ func (s *stream) ask(wait time.Duration) *message {
 	ask.Header.Set("Accept", "application/json")
 	ask.Header.Del("Last-Event-ID")
 	m := &message{stream: s, header: http.Header{}}
+	ask = ask.WithContext(httpapi.WithMore(ask.Context(), func() { m.more = true }))
 	s.handler.api.ServeHTTP(m, ask)
 	m.end()
 	return m

@@ -16,8 +16,9 @@ type message struct {
 	// drop says that the body is not passed on, and whole that it is passed on as it is: it refuses
 	// the stream.
 	drop, whole bool
-	// same says that the page is the one that the reader has, and ended that nothing can follow.
-	same, ended bool
+	// same says that the page is the one that the reader has, ended that nothing can follow, and
+	// more that something follows already.
+	same, ended, more bool
 }
 
 // Header implements http.ResponseWriter.

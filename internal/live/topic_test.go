@@ -73,3 +73,24 @@ func TestTopicAcrossCuts(t *testing.T) {
 		}
 	})
 }
+
+// A stream reads what there is already without waiting, over pages, runs and a reset.
+func TestTopicBacklogTakesNoTime(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
+		post(t, p, "", `{"workflowId":"p","type":"publisher","input":0}`)
+		say := func(texts ...string) {
+			for _, text := range texts {
+				post(t, p, "/p/signals/say", fmt.Sprintf(`{"input":%q}`, text))
+				time.Sleep(2 * time.Second)
+			}
+		}
+		say("a", "b", "next", "c", "d")
+		post(t, p, "/p/reset", `{"to":"lastTask","exclude":["signals"]}`)
+		say("next", "e", "f", "end")
+		began := time.Now()
+		events, _ := parsed(connect(t, live.Handler(p.Process.API, live.Options{}), workflows+"/p/topics/steps?limit=1&from=0", "", whole, time.Hour).text.String())
+		if took := time.Since(began); took != 0 || len(events) < 7 || events[len(events)-1].name != "end" {
+			t.Errorf("%d events in %v: %v", len(events), took, events)
+		}
+	})
+}

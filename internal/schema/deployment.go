@@ -99,6 +99,9 @@ type TypeListResponse struct {
 	Activities []ActivityType `json:"activities"`
 	// TaskQueues are the task queues besides the default one.
 	TaskQueues []string `json:"taskQueues"`
+	// AnyWorkflow and AnyActivity say that the program has code for types that are not listed.
+	AnyWorkflow bool `json:"anyWorkflow,omitempty"`
+	AnyActivity bool `json:"anyActivity,omitempty"`
 	// Contract has the schemas; absent unless they are asked for.
 	Contract *contract.Document `json:"contract,omitempty"`
 }
@@ -113,6 +116,8 @@ type WorkflowType struct {
 	Queries []string `json:"queries,omitempty"`
 	Signals []string `json:"signals,omitempty"`
 	Topics  []string `json:"topics,omitempty"`
+	// Dynamic are the kinds, in the plural, whose other names the code handles too.
+	Dynamic []string `json:"dynamic,omitempty"`
 }
 
 // ActivityType is an activity type, with its own options.

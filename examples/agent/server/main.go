@@ -1,9 +1,12 @@
 // Server runs agents in the local server, and serves their page beside its API:
 //
 //	go run ./examples/agent/server
+//
+// AGENT_PAGE is the address of the page, 127.0.0.1:8090 by default.
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -20,21 +23,29 @@ import (
 //go:embed page.html
 var page []byte
 
+// pageVariable is the environment variable with the address of the page.
+const pageVariable = "AGENT_PAGE"
+
 func main() {
-	weft.Main(weft.Register(agent.Registrations()...), weft.Options{Greeting: servePage})
+	l, err := listen(cmp.Or(os.Getenv(pageVariable), "127.0.0.1:8090"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	weft.Main(weft.Register(agent.Registrations()...), weft.Options{Greeting: func(out io.Writer, server string) { serve(l, out, server) }})
 }
 
-// servePage serves the page when the local server is ready. AGENT_PAGE is its address.
-func servePage(out io.Writer, server string) {
-	addr := os.Getenv("AGENT_PAGE")
-	if addr == "" {
-		addr = "127.0.0.1:8090"
-	}
+// listen returns a listener for the page. It fails if another program listens at the address.
+func listen(addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		_, _ = fmt.Fprintf(out, "There is no page: %v\n", err)
-		return
+		return nil, fmt.Errorf("the page cannot be at %s: %w\ngive it another address, as in %s=127.0.0.1:8091 (0 is any free port)", addr, err, pageVariable)
 	}
+	return l, nil
+}
+
+// serve serves the page when the local server is ready.
+func serve(l net.Listener, out io.Writer, server string) {
 	api, err := url.Parse(server)
 	if err != nil {
 		_, _ = fmt.Fprintf(out, "There is no page: %v\n", err)

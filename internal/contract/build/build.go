@@ -113,12 +113,19 @@ func (b *builder) workflow(w *engine.Workflow) (*contract.Workflow, error) {
 		}),
 		SearchAttributes: named(w, engine.AttributeName, func(n *engine.Name) string { return attributes[n.Input.Type] }),
 	}
+	c.Dynamic = Dynamic(w)
+	return c, err
+}
+
+// Dynamic returns the kinds, in the plural, of which a workflow's code handles names that its
+// binding does not have.
+func Dynamic(w *engine.Workflow) (all []string) {
 	for _, k := range kinds {
 		if w.Names.Open(k.kind) {
-			c.Dynamic = append(c.Dynamic, k.name)
+			all = append(all, k.name)
 		}
 	}
-	return c, err
+	return all
 }
 
 // named returns what the contract has for each name of a kind.

@@ -88,6 +88,19 @@ func BenchmarkCheck(b *testing.B) {
 			}
 		}
 	})
+	b.Run("Unknown", func(b *testing.B) { // the slow path of members without a field, beside many fields
+		c, err := Compile(reflect.TypeFor[wide]())
+		if err != nil {
+			b.Fatal(err)
+		}
+		text := unknown(1000)
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			if err := decide(c.shape, "input", text, true); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("Valid", func(b *testing.B) {
 		for b.Loop() {
 			if !json.Valid(text) {
@@ -103,6 +116,16 @@ func BenchmarkCheck(b *testing.B) {
 			}
 		}
 	})
+}
+
+// unknown returns an object with this many members whose names are no fields and not ASCII.
+func unknown(n int) []byte {
+	var text []byte
+	for i := range n {
+		text = fmt.Appendf(text, `,"é%06d":1`, i)
+	}
+	text[0] = '{'
+	return append(text, '}')
 }
 
 // A large map leaves no room behind that each later check would clear.

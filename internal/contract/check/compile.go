@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"time"
+	"unicode"
 )
 
 var (
@@ -110,13 +111,21 @@ func (c *compiler) fill(s *Shape, path string) error {
 	case implements(t, jsonTypes):
 		s.Kind, s.Nullable = Own, false
 		s.own = decoderOf(t, t.Name() == "", false)
-	case implements(t, textTypes):
+	case implements(t, textTypes) && !s.setAlsoText():
 		s.Kind = Text
 		s.own = decoderOf(t, t.Name() == "", false)
 	default:
 		return c.fillKind(s, path)
 	}
 	return nil
+}
+
+// setAlsoText sets AlsoText, and returns it. encoding/json ignores MarshalText of the pointer for a
+// value that has no address, as in a map or in an argument that is passed by value.
+func (s *Shape) setAlsoText() bool {
+	t := s.Type
+	s.AlsoText = !t.Implements(textTypes[0]) && !reflect.PointerTo(t).Implements(textTypes[1])
+	return s.AlsoText
 }
 
 // fillKind fills in the shape of a type without a decoder of its own.
@@ -183,7 +192,7 @@ func (c *compiler) key(t reflect.Type, path string) (*Shape, error) {
 
 // fields fills in the fields of a struct's shape.
 func (c *compiler) fields(s *Shape, path string) error {
-	s.byName, s.lower, s.ascii = map[string]int{}, map[string]int{}, true
+	s.byName, s.byFolded = map[string]int{}, map[string]int{}
 	for i, f := range fieldsOf(s.Type) {
 		at := path + "." + f.name
 		value, err := c.field(f, at)
@@ -197,12 +206,11 @@ func (c *compiler) fields(s *Shape, path string) error {
 		required := !f.omitted && !f.embedded && !tags.has("optional") || tags.has("required")
 		s.Fields = append(s.Fields, Field{Name: f.name, Go: f.field, Required: required, Shape: value})
 		s.byName[f.name] = i
-		if lower := strings.ToLower(f.name); isASCII(f.name) {
-			if _, taken := s.lower[lower]; !taken {
-				s.lower[lower] = i
-			}
+		folded := fold(f.name)
+		if _, taken := s.byFolded[folded]; !taken { // the first one wins, as in encoding/json
+			s.byFolded[folded] = i
 		}
-		s.ascii = s.ascii && isASCII(f.name)
+		s.longest = max(s.longest, maxGrowth*len(f.name))
 		if i%64 == 0 {
 			s.required = append(s.required, 0)
 		}
@@ -266,11 +274,18 @@ func decode(text []byte, t reflect.Type) (err error) {
 	return json.Unmarshal(text, reflect.New(t).Interface())
 }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
+// fold returns what is the same for all names that encoding/json takes for each other: those that
+// differ in capitals.
+func fold(name string) string {
+	return strings.Map(func(c rune) rune {
+		least := c
+		for next := unicode.SimpleFold(c); next != c; next = unicode.SimpleFold(next) {
+			least = min(least, next)
 		}
-	}
-	return true
+		return least
+	}, name)
 }
+
+// maxGrowth is how many times as long as another a name may be that folds to the same: a k has one
+// byte, and the sign of Kelvin three.
+const maxGrowth = 3

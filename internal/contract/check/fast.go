@@ -219,20 +219,23 @@ func (f *fast) object(s *Shape) {
 // folds reports whether an unknown name may be that of a field for encoding/json, which ignores
 // capitals.
 func (s *Shape) folds(name []byte) bool {
-	var lower [maxFolded]byte
-	if !s.ascii || len(name) > len(lower) {
+	var folded [maxFolded]byte
+	switch {
+	case len(name) > s.longest:
+		return false
+	case len(name) > len(folded):
 		return true
 	}
 	for i, c := range name {
 		switch {
 		case c >= utf8.RuneSelf:
 			return true
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
+		case c >= 'a' && c <= 'z':
+			c -= 'a' - 'A'
 		}
-		lower[i] = c
+		folded[i] = c
 	}
-	_, found := s.lower[string(lower[:len(name)])]
+	_, found := s.byFolded[string(folded[:len(name)])]
 	return found
 }
 

@@ -51,7 +51,11 @@ func TestProperty(t *testing.T) {
 		typ, c := types[key], compiled[key]
 		value := reflect.New(typ)
 		fill(t, value.Elem(), 3)
-		text, err := json.Marshal(value.Interface())
+		written := value.Interface()
+		if rapid.Bool().Draw(t, "without an address") { // encoding/json does not ask its pointer
+			written = value.Elem().Interface()
+		}
+		text, err := json.Marshal(written)
 		if err != nil {
 			t.Skip(err)
 		}
@@ -70,6 +74,30 @@ func TestProperty(t *testing.T) {
 		examine(t, c, typ, text)
 		for range 10 {
 			examine(t, c, typ, mutate(t, text))
+		}
+	})
+}
+
+// A name that no field has is refused exactly if encoding/json takes it for that of a field.
+func TestFolded(t *testing.T) {
+	t.Parallel()
+	compiled := checkers(t)
+	letters := []rune("aAkK\u212asS\u017fäÄ_éİıßẞ")
+	rapid.Check(t, func(t *rapid.T) {
+		s := compiled[rapid.SampledFrom([]string{"folded", "item", "wide"}).Draw(t, "type")].shape
+		field := rapid.SampledFrom(s.Fields).Draw(t, "field").Name
+		name := rapid.OneOf(rapid.StringOfN(rapid.SampledFrom(letters), 0, 3, -1), rapid.Just(strings.ToUpper(field)), rapid.Just(strings.ReplaceAll(field, "k", "\u212a"))).Draw(t, "name")
+		taken := ""
+		for _, f := range s.Fields {
+			if taken == "" && strings.EqualFold(f.Name, name) {
+				taken = f.Name
+			}
+		}
+		if err := s.folded(name); (err != nil) != (taken != "") || err != nil && err.Text != "write "+taken {
+			t.Fatalf("%q is taken for the field %q, and the error is %v", name, taken, err)
+		}
+		if !s.folds([]byte(name)) && taken != "" {
+			t.Fatalf("the fast path does not know that %q is taken for %q", name, taken)
 		}
 	})
 }

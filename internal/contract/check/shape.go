@@ -17,7 +17,8 @@ const (
 	Raw
 	// Own is any value that the type's own decoder takes. It has UnmarshalJSON or MarshalJSON.
 	Own
-	// Text is a string that the type's own decoder takes. It has UnmarshalText or MarshalText.
+	// Text is a string that the type's own decoder takes. It has UnmarshalText or MarshalText. A type
+	// with AlsoText has the kind of its Go type instead.
 	Text
 	// Time is a string with an RFC 3339 time.
 	Time
@@ -60,6 +61,9 @@ type Shape struct {
 	// Quoted is a Bool, Int, Uint, Float, Number or String whose JSON is in a string, by the option
 	// "string" of a json tag.
 	Quoted bool
+	// AlsoText says that Go also writes the value as a string, which it does not read: the pointer has
+	// MarshalText and no UnmarshalText.
+	AlsoText bool
 	// Bits is the size of a number.
 	Bits int
 	// Elem is the shape of the values of a List, an Array or a Map.
@@ -77,8 +81,8 @@ type Shape struct {
 	own      func(text []byte) error
 	bounds   bounds         // of numbers
 	byName   map[string]int // of Fields
-	ascii    bool           // all names of Fields are
-	lower    map[string]int // of Fields, by their names in small letters, if those are ASCII
+	byFolded map[string]int // of Fields, by their names without regard to capitals
+	longest  int            // bytes of a name that may be that of a field, without regard to capitals
 	required []uint64       // bits of Fields
 }
 

@@ -305,16 +305,11 @@ func (w *walker) object(s *Shape) *Error {
 // folded returns an error if encoding/json takes an unknown name for that of a field, because it
 // ignores capitals.
 func (s *Shape) folded(name string) *Error {
-	if i, found := s.lower[strings.ToLower(name)]; found && isASCII(name) {
-		return under(member(name), &Error{Text: "write " + s.Fields[i].Name})
-	}
-	if s.ascii && isASCII(name) {
+	if len(name) > s.longest {
 		return nil
 	}
-	for _, f := range s.Fields {
-		if strings.EqualFold(f.Name, name) {
-			return under(member(name), &Error{Text: "write " + f.Name})
-		}
+	if i, found := s.byFolded[fold(name)]; found {
+		return under(member(name), &Error{Text: "write " + s.Fields[i].Name})
 	}
 	return nil
 }

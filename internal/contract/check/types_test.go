@@ -185,6 +185,70 @@ type outward struct{ A int }
 
 func (outward) MarshalText() ([]byte, error) { return []byte("out"), nil }
 
+// pointers have types whose pointers alone encode themselves. encoding/json does not ask the pointer
+// of a value without an address, as in a map.
+type pointers struct {
+	Level   level            `json:"level" jsonschema:"minimum=-20"`
+	Levels  []level          `json:"levels"`
+	By      map[string]level `json:"by"`
+	Keys    map[level]level  `json:"keys"`
+	Quoted  level            `json:"quoted,string"`
+	Point   point            `json:"point"`
+	Places  map[word]point   `json:"places"`
+	Next    *point           `json:"next,omitempty"`
+	Two     [2]point         `json:"two"`
+	Word    word             `json:"word"`
+	Words   map[word][]word  `json:"words"`
+	Sealed  sealed           `json:"sealed"`
+	Seals   map[int8]sealed  `json:"seals"`
+	Outside map[string]shut  `json:"outside,omitempty"`
+	Any     map[string]any   `json:"any,omitempty"`
+	Blob    blob             `json:"blob"`
+	Blobs   map[string]blob  `json:"blobs"`
+	More    struct{ point }  `json:"more"`
+}
+
+// level and point write themselves as text if they have an address, and are read by their kind.
+type (
+	level int8
+	point struct {
+		X int    `json:"x"`
+		Y *point `json:"y,omitempty"`
+	}
+	blob []byte
+)
+
+func (l *level) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "level %d", *l), nil }
+func (p *point) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "at %d", p.X), nil }
+func (b *blob) MarshalText() ([]byte, error)  { return fmt.Appendf(nil, "%x", string(*b)), nil }
+
+// word is read as text too.
+type word string
+
+func (w *word) MarshalText() ([]byte, error)    { return []byte("w" + *w), nil }
+func (w *word) UnmarshalText(text []byte) error { *w = word(text); return nil }
+
+// sealed and shut write themselves if they have an address. sealed is read by its kind.
+type (
+	sealed struct {
+		N int `json:"n"`
+	}
+	shut []int
+)
+
+func (s *sealed) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, `{"n":%d,"seal":true}`, s.N), nil
+}
+func (s *shut) MarshalJSON() ([]byte, error) { return json.Marshal(len(*s)) }
+func (s *shut) UnmarshalJSON(text []byte) error {
+	var n int
+	if json.Unmarshal(text, &n) == nil {
+		*s = make(shut, min(max(n, 0), 100))
+		return nil
+	}
+	return json.Unmarshal(text, (*[]int)(s))
+}
+
 type folded struct {
 	Kelvin int `json:"kelvin"`
 	ſ      int
@@ -216,6 +280,9 @@ var types = map[string]reflect.Type{
 	"tree":       reflect.TypeFor[tree](),
 	"box":        reflect.TypeFor[box[[]item]](),
 	"interfaces": reflect.TypeFor[interfaces](),
+	"pointers":   reflect.TypeFor[pointers](),
+	"levels":     reflect.TypeFor[map[string]level](),
+	"point":      reflect.TypeFor[point](),
 	"folded":     reflect.TypeFor[folded](),
 	"wide":       reflect.TypeFor[wide](),
 	"selfList":   reflect.TypeFor[selfList](),

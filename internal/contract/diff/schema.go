@@ -313,6 +313,7 @@ func (c *comparison) types(path string, before, after *contract.Schema) bool {
 		return true
 	case wider:
 		c.report(path, what, c.read, false, otherName)
+		return true // what both accept may have other bounds
 	case narrower:
 		c.report(path, what, c.sent, true, otherName)
 	default:

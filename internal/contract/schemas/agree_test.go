@@ -65,6 +65,8 @@ func closed(err *check.Error) bool {
 		return true
 	case strings.Contains(err.Want, "bits hold"), strings.Contains(err.Want, "in a string"), strings.HasSuffix(err.Want, "as the name"):
 		return true
+	case err.Got == "string" && strings.Contains(err.Path, "Also"): // Go writes it, and does not read it
+		return true
 	case strings.HasPrefix(err.Want, "integer of at "): // beyond 64 bits
 		return len(err.Got) > 18
 	}
@@ -75,6 +77,7 @@ func closed(err *check.Error) bool {
 // themselves as text.
 var fixed = []reflect.Type{
 	reflect.TypeFor[Basics](), reflect.TypeFor[Presence](), reflect.TypeFor[*Lists](), reflect.TypeFor[Enums](), reflect.TypeFor[Quoted](), reflect.TypeFor[Shadow](),
+	reflect.TypeFor[Standard](), reflect.TypeFor[big.Int](), reflect.TypeFor[[]*big.Int](), reflect.TypeFor[map[string]big.Int](), reflect.TypeFor[Noted](),
 	reflect.TypeFor[Tree](), reflect.TypeFor[Forest](), reflect.TypeFor[Maze](), reflect.TypeFor[A](), reflect.TypeFor[Generic](), reflect.TypeFor[map[string]*Named](), reflect.TypeFor[[]Day](),
 }
 
@@ -141,6 +144,8 @@ func TestSchemaAcceptsWhatGoWrites(t *testing.T) {
 		&Standard{}, &Standard{IntP: big.NewInt(7), Rat: big.NewRat(1, 2), URL: &url.URL{Host: "example.com"}},
 		Money{},
 		[]*Money{{7}, nil},
+		big.NewInt(7), map[string]*big.Int{"a": nil},
+		Noted{SomeAlso: []Note{1}}, &Noted{OneAlso: 1, DeepAlso: &Spot{}, ByAlso: map[string]Note{"a": 1}}, map[Note]*Note{1: nil}, Spot{}, &Spot{},
 		Secret{},
 		&Day{},
 	} {

@@ -17,9 +17,11 @@ import (
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// standard are the schemas of types of the standard library that encode themselves.
+// standard are the schemas of types of the standard library that encode themselves. Like a schema
+// that Weft generates, each agrees with the checker, which decodes a value: null leaves a big.Int as
+// it is.
 var standard = map[reflect.Type]string{
-	reflect.TypeFor[big.Int](): `{"type":"integer"}`,
+	reflect.TypeFor[big.Int](): `{"type":["integer","null"]}`,
 }
 
 // declarer is implemented by a type that declares its own schema.
@@ -116,7 +118,8 @@ func ask(t reflect.Type) (text []byte, err error) {
 	return text, nil
 }
 
-// own returns a schema that was given as text. Its $defs become definitions of the set.
+// own returns a schema that was given as text. Its $defs become definitions of the set. That of a
+// basic type, such as int, stands where it is used.
 func (s *Set) own(k key, text []byte) (*contract.Schema, error) {
 	create := func() (*contract.Schema, error) {
 		schema := &contract.Schema{}
@@ -125,7 +128,7 @@ func (s *Set) own(k key, text []byte) (*contract.Schema, error) {
 		}
 		return schema, s.hoist(k, schema)
 	}
-	if k.t.Name() == "" {
+	if k.t.PkgPath() == "" { // a basic type, or one without a name
 		return create()
 	}
 	return s.define(k, create)

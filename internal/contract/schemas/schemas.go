@@ -182,6 +182,9 @@ func (s *Set) schema(shape *check.Shape, base *contract.Schema, lenient bool) (*
 	if err != nil {
 		return nil, err
 	}
+	if shape.AlsoText && !declared && shape.Kind != check.String {
+		schema = &contract.Schema{AnyOf: []*contract.Schema{schema, {Type: contract.Types{"string"}}}}
+	}
 	if shape.Nullable {
 		schema = nullable(schema)
 	}

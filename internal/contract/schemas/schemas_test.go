@@ -191,7 +191,16 @@ type (
 		X int
 	}
 	// Linked declares a schema with $defs.
-	Linked   struct{ text string }
+	Linked struct{ text string }
+	// Note and Spot encode themselves as text if they have an address, and are read by their kind.
+	Note  int8
+	Spot  struct{ X int }
+	Noted struct {
+		OneAlso  Note
+		ByAlso   map[string]Note
+		SomeAlso []Note `json:",omitempty"`
+		DeepAlso *Spot
+	}
 	Standard struct {
 		Int    big.Int
 		IntP   *big.Int
@@ -219,6 +228,9 @@ func (d *Day) UnmarshalText(text []byte) error {
 	_, err := fmt.Sscanf(string(text), "%d-%d-%d", &d.y, &d.m, &d.d)
 	return err
 }
+
+func (n *Note) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "note %d", *n), nil }
+func (s *Spot) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "at %d", s.X), nil }
 
 func (*Pointed) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Title: "Pointed"}
@@ -261,7 +273,7 @@ func TestGolden(t *testing.T) {
 		"recursive": {reflect.TypeFor[Tree](), reflect.TypeFor[Forest](), reflect.TypeFor[Maze](), reflect.TypeFor[A]()},
 		"generic":   {reflect.TypeFor[Generic]()},
 		"named":     {reflect.TypeFor[Named]()},
-		"own":       {reflect.TypeFor[Oneself](), reflect.TypeFor[Money]()},
+		"own":       {reflect.TypeFor[Oneself](), reflect.TypeFor[Money](), reflect.TypeFor[Noted]()},
 		"standard":  {reflect.TypeFor[Standard]()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -371,6 +383,24 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := (&Set{}).AddText(reflect.TypeFor[Secret](), []byte("7")); err == nil {
 		t.Error("7 is a schema")
+	}
+}
+
+// The schema that a converter gives for a basic type stands where it is used, and that for a named
+// type is a definition.
+func TestConvertedTypes(t *testing.T) {
+	t.Parallel()
+	s := &Set{}
+	for typ, text := range map[reflect.Type]string{
+		reflect.TypeFor[int](): `{"type":"string","pattern":"^[0-9]+$"}`, reflect.TypeFor[*string](): `{"$ref":"#/$defs/part","$defs":{"part":{"type":"string"}}}`,
+		reflect.TypeFor[[]int](): `{"type":"string"}`, reflect.TypeFor[Item](): `{"type":"string"}`,
+	} {
+		if _, err := s.AddText(typ, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(contract.Sorted(s.Defs()), " "); got != "Item string_part" {
+		t.Errorf("the definitions are %s", got)
 	}
 }
 

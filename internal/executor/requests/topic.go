@@ -1,11 +1,9 @@
 package requests
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -69,9 +67,11 @@ func namesOfRun(s *session.Process, run *engine.Run) *engine.Names {
 //     they are those of two requests: one that names the run goes on, and its reader has just read.
 //   - A commit of this process wakes the reader at once, without a read.
 //   - A read is one of what is new in the log. Items of the runs before cost a read for each run
-//     back to theirs.
+//     back to theirs, and after a reset one for the run that was reset. An answer goes through
+//     session.MaxLookBack of them at most: then it names the run that it has reached, and its
+//     reader goes on from there.
 func (s *Requests) Topic(ctx context.Context, of command.Topic) (*schema.TopicResponse, error) {
-	r := &topicReader{process: s.Process, of: of, runID: of.Run()}
+	r := &topicReader{process: s.Process, of: of, runID: of.Run(), others: newOtherRuns()}
 	return r.await(ctx)
 }
 
@@ -82,6 +82,7 @@ type topicReader struct {
 	runID   history.RunID         // empty until it has looked, unless the reader names the run
 	end     time.Time             // of the wait
 	page    *schema.TopicResponse // what it has seen
+	others  otherRuns
 }
 
 // await looks until there is something to answer with.
@@ -153,9 +154,11 @@ func (r *topicReader) look(ctx context.Context) error {
 		patience = r.end.Sub(r.process.World.Now())
 	}
 	return lookIn(ctx, r.process, patience, end, r.of.Workflow(), r.runID, func(t *session.Session, run *engine.Run) error {
-		return r.see(run, &topicPage{of: r.of, session: t, latest: t.Run(), other: func(id history.RunID) (*engine.Run, error) { return t.View.Other(ctx, id) }, log: func(run *engine.Run, from, end uint32) engine.Commits {
-			return t.View.Between(ctx, run, from, end)
-		}})
+		err := r.see(run, &topicPage{of: r.of, session: t, latest: t.Run(), others: &r.others, log: &topicLog{ctx, &t.View}})
+		if errors.Is(err, outcome.ErrStale) {
+			r.others = newOtherRuns() // one of them is being deleted
+		}
+		return err
 	})
 }
 
@@ -163,7 +166,8 @@ func (r *topicReader) look(ctx context.Context) error {
 var errReads = errors.New("it takes a read")
 
 // glance looks at what this process knows, if that has something to answer with. It waits for the
-// workflow's lock no longer than this. It returns errReads if the answer needs a read.
+// workflow's lock no longer than this. It returns errReads if the answer needs a read. It never
+// says that no run goes on with the topic: another process may have reset the run.
 func (r *topicReader) glance(wait time.Duration) error {
 	t, err := r.process.OpenWithin(context.Background(), wait, r.of.Workflow())
 	if err != nil {
@@ -176,10 +180,10 @@ func (r *topicReader) glance(wait time.Duration) error {
 	}
 	from, _ := r.of.From()
 	topic := run.State.Topics[r.of.Name()]
-	if topic == nil || topic.Next < from || topic.Next == from && !run.State.Status.Closed() {
+	if topic == nil || topic.Next < from || topic.Next == from && run.State.Next() == "" {
 		return nil
 	}
-	return r.see(run, &topicPage{of: r.of, session: t, latest: run})
+	return r.see(run, &topicPage{of: r.of, session: t, latest: run, others: &r.others})
 }
 
 // see takes what a run has for the reader.
@@ -191,303 +195,3 @@ func (r *topicReader) see(run *engine.Run, p *topicPage) error {
 	return err
 }
 
-// topicPage is an answer to a reader of a topic in progress.
-type topicPage struct {
-	of      command.Topic
-	session *session.Session
-	latest  *engine.Run // of the workflow
-	// other reads another run of the workflow; nil if it is gone. log reads commits of a run that
-	// memory lacks. Both are nil in an answer that must not read.
-	other func(history.RunID) (*engine.Run, error)
-	log   func(run *engine.Run, from, end uint32) engine.Commits
-
-	answer *schema.TopicResponse
-	size   int
-	full   bool
-	// fetched are commits that memory lacked, of the run fetchedOf.
-	fetched   map[uint32]*history.Commit
-	fetchedOf history.RunID
-}
-
-// run returns another run of the workflow; nil if it is gone.
-func (p *topicPage) run(id history.RunID) (*engine.Run, error) {
-	switch {
-	case id == p.latest.State.RunID:
-		return p.latest, nil
-	case p.other == nil:
-		return nil, errReads
-	}
-	return p.other(id)
-}
-
-// read returns the answer of a run. If the items are those of a run before it, that is the run of
-// the answer, and its reader follows from there.
-func (p *topicPage) read(run *engine.Run) (*schema.TopicResponse, error) {
-	name := p.of.Name()
-	if run.State.Topics[name] == nil {
-		if err := p.hasTopic(run); err != nil {
-			return nil, err
-		}
-	}
-	topic := topicOf(run, name)
-	from, given := p.of.From()
-	if from > topic.Next {
-		return nil, refusal.Invalid.New("topic %q goes up to offset %d: give %d or less as from", name, topic.Next, topic.Next)
-	}
-	p.answer = &schema.TopicResponse{WorkflowID: p.of.Workflow(), Topic: name, Items: []schema.TopicItem{}, First: topic.First}
-	from = max(from, topic.First)
-	holder, anchor, err := p.holder(run, &from)
-	if err != nil {
-		return nil, err
-	}
-	p.answer.RunID = anchor.State.RunID
-	topic = topicOf(holder, name)
-	if err := p.take(holder, p.skip(topic, from, given), topic.Next); err != nil {
-		return nil, err
-	}
-	if p.full {
-		p.answer.More = true
-		return p.answer, nil
-	}
-	p.answer.Next = topic.Next
-	if holder != anchor {
-		p.answer.More = true
-		return p.answer, nil
-	}
-	return p.answer, p.end(holder)
-}
-
-// topicOf returns a topic of a run. It is empty if the run has published nothing on it.
-func topicOf(run *engine.Run, name string) *engine.Topic {
-	if t := run.State.Topics[name]; t != nil {
-		return t
-	}
-	return &engine.Topic{Name: name}
-}
-
-// holder returns the run that has the item at an offset, or that a reset has made of it: this one,
-// or one that it continues. If the runs that had the item are gone, it raises the offset.
-//
-// anchor is the run with which the reader goes on: the holder, if following the runs from there
-// leads to this run. After a reset it may not.
-func (p *topicPage) holder(run *engine.Run, from *int64) (holder, anchor *engine.Run, err error) {
-	holder, anchor = run, run
-	for {
-		start := holder.State.TopicStart(p.of.Name())
-		if *from >= start {
-			return holder, anchor, nil
-		}
-		before, err := p.run(holder.State.Started.ContinuedFrom)
-		if err != nil {
-			return nil, nil, err
-		}
-		if before == nil {
-			*from, p.answer.First = start, start
-			return holder, anchor, nil
-		}
-		if anchor == holder && before.State.Next() == holder.State.RunID {
-			anchor = before
-		}
-		holder = before
-	}
-}
-
-// hasTopic refuses a topic that neither the log nor the contract has.
-func (p *topicPage) hasTopic(run *engine.Run) error {
-	s := p.session.Process
-	names := namesOfRun(s, run)
-	if names.Allows(engine.TopicName, p.of.Name()) {
-		return nil
-	}
-	has := "it has none"
-	if all := topicNames(s, run); len(all) > 0 {
-		has = "its topics are " + strings.Join(all, ", ")
-	}
-	return refusal.NotFound.New("workflow %q has no topic %q: %s", p.of.Workflow(), p.of.Name(), has)
-}
-
-// skip returns the first offset from one on that a reset has not withdrawn. The answer says what
-// was withdrawn if the reader may have read it.
-func (p *topicPage) skip(topic *engine.Topic, from int64, given bool) int64 {
-	for _, w := range topic.Withdrawn {
-		if from < w.From || from > w.Before {
-			continue
-		}
-		began := p.of.Run() == "" && given
-		if w.From < from && (from < w.Before || began) {
-			p.answer.Withdrawn = &schema.WithdrawnItems{From: w.From, Before: w.Before}
-		}
-		from = w.Before
-	}
-	return from
-}
-
-// take adds the items of a run from an offset on, before another one, as many as the answer holds.
-// Items of which a reset has copied the events are in the log of the run that was reset.
-func (p *topicPage) take(run *engine.Run, from, before int64) error {
-	for _, b := range topicOf(run, p.of.Name()).From(from) {
-		if b.Offset >= before || p.full {
-			return nil
-		}
-		if b.Copied {
-			if err := p.takeCopied(run, max(from, b.Offset), min(before, b.Offset+int64(b.Count))); err != nil {
-				return err
-			}
-			continue
-		}
-		c, err := p.commit(run, b.Slot)
-		if err != nil {
-			return err
-		}
-		if err := p.takeBatch(c, b, max(from, b.Offset), before); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// takeCopied adds items of the run that was reset. If that is gone, so are they.
-func (p *topicPage) takeCopied(run *engine.Run, from, before int64) error {
-	reset, err := p.run(run.State.Reset.BaseRunID)
-	if reset == nil || err != nil {
-		return err
-	}
-	return p.take(reset, from, before)
-}
-
-// takeBatch adds items of a commit.
-func (p *topicPage) takeBatch(c *history.Commit, b engine.TopicBatch, from, before int64) error {
-	at, published, by := itemsAt(c, p.of.Name(), b.Offset)
-	if published == nil {
-		return outcome.ErrStale
-	}
-	items, err := history.SplitItems(published, b.Count)
-	if err != nil {
-		return err
-	}
-	for i, item := range items {
-		offset := b.Offset + int64(i)
-		if offset < from || offset >= before {
-			continue
-		}
-		if n := len(p.answer.Items); n == p.of.Limit() || n > 0 && p.size+len(item) > topicBytes {
-			p.full = true
-			return nil
-		}
-		p.size += len(item)
-		p.answer.Items = append(p.answer.Items, schema.TopicItem{Offset: offset, At: at.Time(), Value: item, Activity: by})
-		p.answer.Next = offset + 1
-	}
-	return nil
-}
-
-// itemsAt returns the items that a commit has published on a topic from an offset on, when, and the
-// attempt that has published them, or nil.
-func itemsAt(c *history.Commit, topic string, offset int64) (history.Timestamp, history.Payload, *schema.TopicActivity) {
-	for part := range c.Parts() {
-		for _, e := range part.InputEvents {
-			if a, ok := e.Attributes.(*history.ActivityItemsPublished); ok && a.Topic == topic && a.Offset == offset {
-				return part.Time, a.Items, &schema.TopicActivity{ScheduledEventID: a.ScheduledEventID, Attempt: a.Attempt, Execution: a.Execution}
-			}
-		}
-		for _, e := range part.Commands {
-			if a, ok := e.Attributes.(*history.TopicItemsPublished); ok && a.Topic == topic && a.Offset == offset {
-				return part.Time, a.Items, nil
-			}
-		}
-	}
-	return 0, nil, nil
-}
-
-// commit returns a commit of a run. If memory lacks it, it reads that and those after it, about as
-// many as an answer has items of.
-func (p *topicPage) commit(run *engine.Run, slot uint32) (*history.Commit, error) {
-	if c := run.Log[slot]; c != nil {
-		return c, nil
-	}
-	if c := p.fetched[slot]; c != nil && p.fetchedOf == run.State.RunID {
-		return c, nil
-	}
-	if p.log == nil {
-		return nil, errReads
-	}
-	end := slot
-	for size := int64(0); end < run.State.NextSlot && run.Log[end] == nil && size <= topicBytes; end++ {
-		size += run.SizeOf(end)
-	}
-	p.fetched, p.fetchedOf = map[uint32]*history.Commit{}, run.State.RunID
-	for c, err := range p.log(run, slot, end) {
-		if err != nil {
-			return nil, err
-		}
-		p.fetched[c.Slot] = c
-	}
-	if c := p.fetched[slot]; c != nil {
-		return c, nil
-	}
-	return nil, outcome.ErrStale
-}
-
-// end says in the answer that a run has closed, and which run goes on with the topic. An answer
-// that says what a reset has withdrawn has no items.
-func (p *topicPage) end(run *engine.Run) error {
-	if !run.State.Status.Closed() {
-		return nil
-	}
-	next, reset, err := p.follower(run)
-	if err != nil {
-		return err
-	}
-	if reset != nil {
-		withdrawn := withdrawnBy(reset, p.of.Name(), p.answer.Next)
-		if withdrawn != nil && len(p.answer.Items) > 0 {
-			p.answer.More = true
-			return nil
-		}
-		p.answer.Withdrawn = cmp.Or(p.answer.Withdrawn, withdrawn)
-	}
-	p.answer.Closed, p.answer.NewRunID = true, next
-	return nil
-}
-
-// withdrawnBy returns what a reset has withdrawn of a topic that went up to an offset; nil is
-// nothing.
-func withdrawnBy(reset *engine.Run, name string, before int64) *schema.WithdrawnItems {
-	for _, w := range topicOf(reset, name).Withdrawn {
-		if w.Before == before {
-			return &schema.WithdrawnItems{From: w.From, Before: w.Before}
-		}
-	}
-	return nil
-}
-
-// follower returns the run that goes on with the topics of a closed one, or empty. If that is by a
-// reset, it returns the new run as well. A run that was reset after it had closed does not name the
-// new run: that is found from the latest run back.
-func (p *topicPage) follower(run *engine.Run) (next history.RunID, reset *engine.Run, err error) {
-	if next = run.State.Next(); next != "" {
-		if a, ok := run.State.Close.(*history.WorkflowExecutionTerminated); !ok || a.ResetEventID == 0 {
-			return next, nil, nil
-		}
-		if reset, err = p.run(next); reset == nil {
-			return "", nil, err // it is gone
-		}
-		return next, reset, nil
-	}
-	for r := p.latest; r != nil && r.Number > run.Number; {
-		before := r.State.Started.ContinuedFrom
-		if r.State.Reset != nil {
-			before = r.State.Reset.BaseRunID
-		}
-		switch before {
-		case "":
-			return "", nil, nil
-		case run.State.RunID:
-			return r.State.RunID, r, nil
-		}
-		if r, err = p.run(before); err != nil {
-			return "", nil, err
-		}
-	}
-	return "", nil, nil
-}
