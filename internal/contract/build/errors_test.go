@@ -54,8 +54,8 @@ func TestErrorsOfTheDocument(t *testing.T) {
 		t.Errorf("four of three: %d, %v", left, ok)
 	}
 	code := cut(t, "errors_test.go", "the code from here.\n\n", "\n// docs/contract.md shows the code up to here.")
-	if shown := cut(t, "../../../docs/contract.md", "### Errors with details\n\n```go\n", "```"); shown != code {
-		t.Errorf("the document has other code:\n%s", cmp.Diff(code, shown))
+	if documented := cut(t, "../../../docs/contract.md", "### Errors with details\n\n```go\n", "```"); documented != code {
+		t.Errorf("the document has other code:\n%s", cmp.Diff(code, documented))
 	}
 	run := func(ctx workflow.Context, _ workflow.None) (workflow.None, error) { return workflow.None{}, ctx.Err() }
 	r, err := program.Registry(workflow.Bind(workflow.NewWorkflow[workflow.None, workflow.None]("shelf"), run, workflow.Names(Reserve)))
@@ -66,10 +66,10 @@ func TestErrorsOfTheDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got, shown any
+	var got, documented any
 	read(t, string(c.Text()), &got)
-	read(t, cut(t, "../../../docs/contract.md", "the contract has this:\n\n```json\n", "```"), &shown)
-	if diff := cmp.Diff(got, shown); diff != "" {
+	read(t, cut(t, "../../../docs/contract.md", "the contract has this:\n\n```json\n", "```"), &documented)
+	if diff := cmp.Diff(got, documented); diff != "" {
 		t.Errorf("the document has another contract:\n%s", diff)
 	}
 }
