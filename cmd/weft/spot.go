@@ -249,8 +249,8 @@ func (p *spot) shape(ctx context.Context, api *client.Client) (*cli.Shape, error
 }
 
 // fields returns the fields of the input that are not given yet: "sku=" for one that takes a text,
-// "lines:=" for one that takes JSON, and "item." for one that has fields. Behind the name of a field
-// it returns the values that the contract lists: "size=S".
+// "lines:=" for one that takes JSON, and "item." for one that has fields. Behind the name of a
+// field it returns the values that the contract lists: "size=S".
 func (p *spot) fields(ctx context.Context, api *client.Client) (all []value, err error) {
 	shape, err := p.shape(ctx, api)
 	if err != nil || shape == nil {

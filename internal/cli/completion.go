@@ -294,6 +294,10 @@ _%[1]s_ask() {
 _%[1]s() {
     local at= word prev=${words[CURRENT-1]}
     local -a commands flags found unfinished
+    if [[ $PREFIX == --*=* ]]; then # --flag=VALUE
+        prev=${PREFIX%%%%=*}
+        compset -P "$prev="
+    fi
     for word in ${words[2,CURRENT-1]}; do
         case "$at $word" in
             %[2]s) at="$at $word" ;;

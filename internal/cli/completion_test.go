@@ -110,9 +110,12 @@ func TestCompletionInBash(t *testing.T) {
 		"shop pay -":               "--help -h --note -n",
 		"shop pay -n ":             "notes=shop:pay:-n:",
 		"shop pay cash -n no":      "notes=shop:pay:cash:-n:no",
-		"shop pay -n a = n":        "", // as bash splits a=n
+		"shop pay -n a = n":        "notes=split:shop:pay:-n:a:=:n", // as bash splits a=n
 		"shop pay -n a := n":       "",
-		"shop pay -n a =":          "",
+		"shop pay -n a =":          "notes=split:shop:pay:-n:a:=",
+		"shop pay --note = a = n":  "notes=split:shop:pay:--note:=:a:=:n",
+		"shop pay --note = n":      "notes=shop:pay:--note:=:n",
+		"shop pay a = n":           "",
 		"shop box open ":           "gently fast",
 		"shop box open f":          "fast",
 		"shop box close ":          "",
@@ -130,7 +133,7 @@ func TestCompletionInBash(t *testing.T) {
 		}
 		quoted := "'" + strings.Join(words, "' '") + "'"
 		// The command itself prints what it is asked, with colons in place of spaces.
-		program := "shop() { local line=${3// /:}; echo \"$2=$line\"; }; source '" + file + "'; COMP_LINE='" + line + "'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" + quoted + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _shop; echo \"${COMPREPLY[@]}\""
+		program := "shop() { local line=${@: -1} split=; if [[ $3 == --split ]]; then split=split:; fi; echo \"$2=$split${line// /:}\"; }; source '" + file + "'; COMP_LINE='" + line + "'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" + quoted + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _shop; echo \"${COMPREPLY[@]}\""
 		out, err := exec.Command("bash", "--norc", "-c", program).CombinedOutput()
 		got, expected := strings.Fields(string(out)), strings.Fields(want)
 		slices.Sort(got)
@@ -165,6 +168,7 @@ func TestCompletionWithHelp(t *testing.T) {
 		{"fish", "shop pay cash --note ", "euro\tA note\nlines:=\titem list\npenny\tA coin: small\nsku=\tIts code\n", "complete --with-help notes shop pay cash --note "},
 		{"zsh", "shop pay ", "commands: cash:Pay cash|never:Do not pay|penny:A coin: small|euro\n", "complete --with-help coins shop pay "},
 		{"zsh", "shop pay cash -n ", "found: penny:A coin: small|euro\nunfinished: sku=:Its code|lines\\:=:item list -S \n", "complete --with-help notes shop pay cash -n "},
+		{"zsh", "shop pay cash --note=s", "found: penny:A coin: small|euro\nunfinished: sku=:Its code|lines\\:=:item list -S \n", "complete --with-help notes shop pay cash --note=s"},
 	} {
 		if _, err := exec.LookPath(c.shell); err != nil {
 			t.Logf("%s is not on this machine", c.shell)
@@ -182,7 +186,7 @@ func TestCompletionWithHelp(t *testing.T) {
 		options := []string{"--no-config", "-c"}
 		if c.shell == "zsh" {
 			// zsh has no _describe without a terminal: this one prints its array.
-			program = `compdef() { }; _describe() { echo "$2: ${(j:|:)${(P)2}}" "${@:3}" }; source ./completion; words=('` + strings.ReplaceAll(c.line, " ", "' '") + `'); CURRENT=${#words}; PREFIX=; _shop`
+			program = `compdef() { }; compset() { PREFIX=${PREFIX#$2} }; _describe() { echo "$2: ${(j:|:)${(P)2}}" "${@:3}" }; source ./completion; words=('` + strings.ReplaceAll(c.line, " ", "' '") + `'); CURRENT=${#words}; PREFIX=$words[CURRENT]; _shop; [[ $PREFIX != -* ]]`
 			options = []string{"-f", "-c"}
 		}
 		shell := exec.Command(c.shell, append(options, program)...)

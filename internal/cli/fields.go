@@ -124,7 +124,8 @@ func (n *node) text() json.RawMessage {
 }
 
 // Typed returns the input that the fields make. The shape says which values are numbers and truth
-// values, and a field that it does not have is an error. If it is nil, there is no contract, and all values but those of JSON are texts.
+// values, and a field that it does not have is an error. If it is nil, there is no contract, and
+// all values but those of JSON are texts.
 func (i Input) Typed(shape *Shape) (json.RawMessage, error) {
 	if shape != nil {
 		if shape.Schema == nil {

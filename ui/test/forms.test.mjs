@@ -13,10 +13,11 @@ const field = (within, name) => within.getByLabel(name, { exact: true });
 const focused = (page) => page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.labels?.[0]?.textContent ?? document.activeElement?.textContent?.trim());
 const problem = (status, detail, more = {}) => ({ status, contentType: "application/problem+json", headers: { "Weft-Cost": "writes=0, reads=1, messages=0" }, json: { type: "urn:weft:problem:invalid", title: "Invalid", status, detail, ...more } });
 
-/** Opens the form of a start, of a program with the contract of the tests. */
-async function openStart(type, options) {
+/** Opens the form of a start, of a program with the contract of the tests, or with another one of this type. */
+async function openStart(type, { contract, ...options } = {}) {
   const page = await openPage(browser, server, "#/runs", options);
   await mockContract(page);
+  if (contract) await page.route(`**/v1/types/${type}`, (route) => route.fulfill({ json: contract }));
   await page.keyboard.press("s");
   const form = page.getByRole("dialog");
   await field(form, "Type").fill(type);
@@ -82,6 +83,24 @@ test("a value is checked while it is typed", async () => {
   assert.deepEqual(JSON.parse(bodies[0]).input, { buyer: "Ada", items: [{ sku: "tea", quantity: 2 }], hold: false, next: null });
   await field(form, "sku").fill("teas");
   await form.locator(".field-problem").waitFor({ state: "detached" });
+  await closePage(page);
+});
+
+test("a choice that has to be made is missing once it was left", async () => {
+  const input = { type: "object", properties: { way: { oneOf: [{ $ref: "#/$defs/Card" }, { $ref: "#/$defs/Cash" }] } }, required: ["way"] };
+  const { page, form } = await openStart("order", { contract: { ...contractOf("order"), workflows: { order: { input } } } });
+  const bodies = await answer(page, "**/v1/workflows", problem(409, "it is open"));
+  await field(form, "Kind of way").waitFor();
+  assert.equal(await form.locator(".field-problem").count(), 0, "an untouched choice has a problem");
+  await button(form, "Start").click();
+  assert.deepEqual(bodies, [], "a form without the choice was sent");
+  assert.deepEqual(await form.locator(".field-problem").allInnerTexts(), ["choose one"]);
+  assert.equal(await focused(page), "Kind of way");
+  await field(form, "Kind of way").selectOption({ index: 2 });
+  await form.locator(".field-problem").waitFor({ state: "detached" });
+  await button(form, "Start").click();
+  await form.getByRole("alert").getByText("it is open").waitFor();
+  assert.deepEqual(JSON.parse(bodies[0]).input, { way: { kind: "cash" } });
   await closePage(page);
 });
 

@@ -12,6 +12,10 @@ _shop_ask() {
 _shop() {
     local at= word prev=${words[CURRENT-1]}
     local -a commands flags found unfinished
+    if [[ $PREFIX == --*=* ]]; then # --flag=VALUE
+        prev=${PREFIX%%=*}
+        compset -P "$prev="
+    fi
     for word in ${words[2,CURRENT-1]}; do
         case "$at $word" in
             " list"|" box"|" box open"|" box close"|" box send"|" pay"|" pay cash"|" pay never") at="$at $word" ;;

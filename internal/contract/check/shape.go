@@ -17,8 +17,8 @@ const (
 	Raw
 	// Own is any value that the type's own decoder takes. It has UnmarshalJSON or MarshalJSON.
 	Own
-	// Text is a string that the type's own decoder takes. It has UnmarshalText or MarshalText. A type
-	// with AlsoText has the kind of its Go type instead.
+	// Text is a string that the type's own decoder takes. It has UnmarshalText or MarshalText. A
+	// type with AlsoText has the kind of its Go type instead.
 	Text
 	// Time is a string with an RFC 3339 time.
 	Time
@@ -61,8 +61,8 @@ type Shape struct {
 	// Quoted is a Bool, Int, Uint, Float, Number or String whose JSON is in a string, by the option
 	// "string" of a json tag.
 	Quoted bool
-	// AlsoText says that Go also writes the value as a string, which it does not read: the pointer has
-	// MarshalText and no UnmarshalText.
+	// AlsoText says that Go also writes the value as a string, which it does not read: the pointer
+	// has MarshalText and no UnmarshalText.
 	AlsoText bool
 	// Bits is the size of a number.
 	Bits int

@@ -185,8 +185,8 @@ type outward struct{ A int }
 
 func (outward) MarshalText() ([]byte, error) { return []byte("out"), nil }
 
-// pointers have types whose pointers alone encode themselves. encoding/json does not ask the pointer
-// of a value without an address, as in a map.
+// pointers have types whose pointers alone encode themselves. encoding/json does not ask the
+// pointer of a value without an address, as in a map.
 type pointers struct {
 	Level   level            `json:"level" jsonschema:"minimum=-20"`
 	Levels  []level          `json:"levels"`
@@ -199,8 +199,8 @@ type pointers struct {
 	Two     [2]point         `json:"two"`
 	Word    word             `json:"word"`
 	Words   map[word][]word  `json:"words"`
-	Sealed  sealed           `json:"sealed"`
-	Seals   map[int8]sealed  `json:"seals"`
+	Marked  marked           `json:"marked"`
+	Marks   map[int8]marked  `json:"marks"`
 	Outside map[string]shut  `json:"outside,omitempty"`
 	Any     map[string]any   `json:"any,omitempty"`
 	Blob    blob             `json:"blob"`
@@ -228,16 +228,16 @@ type word string
 func (w *word) MarshalText() ([]byte, error)    { return []byte("w" + *w), nil }
 func (w *word) UnmarshalText(text []byte) error { *w = word(text); return nil }
 
-// sealed and shut write themselves if they have an address. sealed is read by its kind.
+// marked and shut write themselves if they have an address. marked is read by its kind.
 type (
-	sealed struct {
+	marked struct {
 		N int `json:"n"`
 	}
 	shut []int
 )
 
-func (s *sealed) MarshalJSON() ([]byte, error) {
-	return fmt.Appendf(nil, `{"n":%d,"seal":true}`, s.N), nil
+func (s *marked) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, `{"n":%d,"mark":true}`, s.N), nil
 }
 func (s *shut) MarshalJSON() ([]byte, error) { return json.Marshal(len(*s)) }
 func (s *shut) UnmarshalJSON(text []byte) error {

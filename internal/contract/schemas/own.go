@@ -18,8 +18,8 @@ import (
 var durationType = reflect.TypeFor[time.Duration]()
 
 // standard are the schemas of types of the standard library that encode themselves. Like a schema
-// that Weft generates, each agrees with the checker, which decodes a value: null leaves a big.Int as
-// it is.
+// that Weft generates, each agrees with the checker, which decodes a value: null leaves a big.Int
+// as it is.
 var standard = map[reflect.Type]string{
 	reflect.TypeFor[big.Int](): `{"type":["integer","null"]}`,
 }

@@ -244,10 +244,11 @@ function plain(text: string): string {
   return text.startsWith('"') && text !== '""' ? (JSON.parse(text) as string) : text;
 }
 
-/** A field with fields in it. */
-function Group({ label, path, tools, hints, children }: Pick<FieldProps, "label" | "path" | "tools" | "hints"> & { children: ComponentChildren }): JSX.Element {
+/** A field with fields in it. If it is open, a field in it says that the value is missing. */
+function Group({ label, path, tools, hints, open, children }: Pick<FieldProps, "label" | "path" | "tools" | "hints"> & { open?: boolean; children: ComponentChildren }): JSX.Element {
   const id = useId();
-  const problem = useProblem(path);
+  const found = useProblem(path);
+  const problem = open && found?.missing ? undefined : found;
   const described = [problem && `${id}-problem`, hints.some(Boolean) && `${id}-hint`].filter(Boolean).join(" ");
   return (
     <fieldset class="field group" aria-describedby={described || undefined}>
@@ -446,7 +447,7 @@ function ChoiceField(p: FieldProps): JSX.Element {
   const names = choices.map((c) => choiceName(c, defs));
   const fixed = choice !== undefined && ["const", "null"].includes(shapeOf(choice, defs).kind);
   return (
-    <Group {...p}>
+    <Group {...p} open={choice === undefined}>
       <Leaf label={`Kind of ${p.label}`} problem={choice === undefined ? { path: p.path, text: "choose one", missing: true } : undefined} given={choice !== undefined}>
         {(control) => (
           <select

@@ -127,6 +127,6 @@ test("most of what only the server has to refuse is refused too", async () => {
   const { cases } = JSON.parse(await shared("cases.json"));
   const types = parseJson(await shared("schemas.json"));
   const passed = cases.filter((c) => c.goOnly && problemOf(types[c.type].schema, types[c.type].$defs, "input", c.text, c.lenient) === undefined);
-  // A schema does not have the size of a float, what a type's own decoder takes, and the bounds of a number in a string.
-  assert.deepEqual(passed.map((c) => c.path).sort(), ["input.Any.a[1]", "input.F32", "input.F64", "input.a.x", "input.addr", "input.i.128", "input.own", "input.own", "input.u"]);
+  // A schema does not have the size of a float, what a type's own decoder takes, the texts that Go writes and does not read, and the bounds of a number in a string.
+  assert.deepEqual(passed.map((c) => c.path).sort(), ["input.Any.a[1]", "input.F32", "input.F64", "input.a", "input.a.x", "input.addr", "input.i.128", "input.own", "input.own", "input.u"]);
 });
