@@ -120,8 +120,8 @@ func (t Topics) offsets() (all []history.TopicOffset) {
 	return all
 }
 
-// withdrawnLast returns how many items right before the next one resets have withdrawn. A reader who
-// has those, and begins again in a run that follows, has to be told.
+// withdrawnLast returns how many items right before the next one resets have withdrawn. A reader
+// who has those, and begins again in a run that follows, has to be told.
 func (t *Topic) withdrawnLast() int64 {
 	if n := len(t.Withdrawn); n > 0 && t.Withdrawn[n-1].Before == t.Next {
 		return t.Next - t.Withdrawn[n-1].From
