@@ -93,7 +93,8 @@ type ReadOptions struct {
 	// NoWait ends at the last item that there is. Otherwise the reader waits for the next one.
 	NoWait bool
 	// Withdrawn is called when a reset has withdrawn items, which the reader may have returned
-	// before: those from an offset on, before another one. Nil ignores that.
+	// before: those from an offset on, before another one. It is called before the next item is
+	// returned. Nil ignores that.
 	Withdrawn func(from, before int64)
 }
 
@@ -120,13 +121,13 @@ func (c *Client) ReadTopic(ctx context.Context, workflowID, topic string, from i
 				yield(TopicItem{}, errForm("request for a topic"))
 				return
 			}
+			if w := page.Withdrawn; w != nil && o.Withdrawn != nil {
+				o.Withdrawn(w.From, w.Before) // before the items: whoever leaves at one has been told
+			}
 			for _, item := range page.Items {
 				if !yield(item, nil) {
 					return
 				}
-			}
-			if w := page.Withdrawn; w != nil && o.Withdrawn != nil {
-				o.Withdrawn(w.From, w.Before)
 			}
 			runID, from, waits = string(page.RunID), page.Next, !page.More
 			switch {

@@ -67,6 +67,9 @@ func (t Topics) continued(all []history.TopicOffset) {
 	for _, o := range all {
 		topic := t.topic(o.Name)
 		topic.First, topic.Next = o.First, o.Next
+		if o.Withdrawn > 0 {
+			topic.Withdrawn = append(topic.Withdrawn, Withdrawn{From: o.Next - o.Withdrawn, Before: o.Next})
+		}
 	}
 }
 
@@ -111,10 +114,19 @@ func (t Topics) truncated(a *history.TopicTruncated) {
 func (t Topics) offsets() (all []history.TopicOffset) {
 	for _, name := range sortedKeys(t) {
 		if topic := t[name]; topic.Next > 0 {
-			all = append(all, history.TopicOffset{Name: name, Next: topic.Next, First: topic.First})
+			all = append(all, history.TopicOffset{Name: name, Next: topic.Next, First: topic.First, Withdrawn: topic.withdrawnLast()})
 		}
 	}
 	return all
+}
+
+// withdrawnLast returns how many items right before the next one resets have withdrawn. A reader
+// who has those, and begins again in a run that follows, has to be told.
+func (t *Topic) withdrawnLast() int64 {
+	if n := len(t.Withdrawn); n > 0 && t.Withdrawn[n-1].Before == t.Next {
+		return t.Next - t.Withdrawn[n-1].From
+	}
+	return 0
 }
 
 // fold folds in an event of a commit in a slot.
@@ -188,7 +200,7 @@ func (r *Run) topicsAfter(c *history.Commit) []history.TopicOffset {
 func (s *State) withdrawn() []history.TopicOffset {
 	all := s.Topics.offsets()
 	for i := range all {
-		all[i].First = 0 // the new run has the truncations before the task
+		all[i].First, all[i].Withdrawn = 0, 0 // the new run has those before the task
 	}
 	return all
 }

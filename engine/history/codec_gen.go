@@ -2852,7 +2852,7 @@ func writeTopicOffset(w *wire.Writer, a *TopicOffset) {
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 3
+	at, n := w.Open(), 4
 	w.Uint(1)
 	w.Text(a.Name)
 	if a.Next == 0 {
@@ -2867,6 +2867,12 @@ func writeTopicOffset(w *wire.Writer, a *TopicOffset) {
 		w.Uint(3)
 		w.Int64(a.First)
 	}
+	if a.Withdrawn == 0 {
+		n--
+	} else {
+		w.Uint(4)
+		w.Int64(a.Withdrawn)
+	}
 	w.Close(at, n)
 }
 
@@ -2880,6 +2886,8 @@ func readTopicOffset(r *wire.Reader, a *TopicOffset) {
 			a.Next = r.Int64()
 		case 3:
 			a.First = r.Int64()
+		case 4:
+			a.Withdrawn = r.Int64()
 		default:
 			r.Fail()
 		}

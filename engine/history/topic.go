@@ -60,6 +60,8 @@ type TopicOffset struct {
 	Next int64 `cbor:"2,keyasint,omitempty" json:"next"`
 	// First is the offset of the oldest item that is not truncated.
 	First int64 `cbor:"3,keyasint,omitempty" json:"first,omitempty"`
+	// Withdrawn is how many items right before Next a reset has withdrawn in the run before.
+	Withdrawn int64 `cbor:"4,keyasint,omitempty" json:"withdrawn,omitempty"`
 }
 
 // JoinItems returns items as an event has them: as a JSON array. An item that is not JSON is

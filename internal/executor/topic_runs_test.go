@@ -380,3 +380,26 @@ func TestUnknownTopic(t *testing.T) {
 		}
 	})
 }
+
+// A reset may withdraw the last items of a topic, and the new run may continue as another before it
+// has published any. A reader that begins again right behind them is told in that run, too.
+func TestTopicWithdrawnBeforeAnotherRun(t *testing.T) {
+	topicBubble(t, executor.Options{}, func(t *testing.T, p, other *testbed.Process) {
+		publish(t, p, "a")
+		publish(t, p, "b")
+		change(t, p, http.MethodPost, "/reset", `{"to":"firstTask","exclude":["signals"]}`)
+		publish(t, p, "next")
+		publish(t, p, "next")
+		for _, process := range []*testbed.Process{p, other} {
+			for from, want := range []int{0, 1, 1} { // one that begins at the start has read neither
+				if all := readOn(t, process, "", int64(from)); len(all.items) != 0 || len(all.withdrawn) != want {
+					t.Errorf("from %d: %+v", from, all)
+				}
+			}
+		}
+		publish(t, p, "c")
+		if all := readOn(t, other, "", 2); !slices.Equal(all.withdrawn, []schema.WithdrawnItems{{From: 0, Before: 2}}) || !slices.Equal(all.items, []string{`2"c"`}) {
+			t.Errorf("%+v", all)
+		}
+	})
+}

@@ -21,9 +21,9 @@ import (
 //
 //   - Of a history it is the run and the last event that the reader has then: RUN:EVENT. If nothing
 //     can follow, ResumeEnd follows it.
-//   - Of a topic it is the run with which the reader goes on, and the offset of the next item, which
-//     it does not have yet: RUN:NEXT. So an answer without items has a place, too. ResumeEnd follows
-//     it in the same way.
+//   - Of a topic it is the run with which the reader goes on, and the offset of the next item,
+//     which it does not have yet: RUN:NEXT. So an answer without items has a place, too. ResumeEnd
+//     follows it in the same way.
 //   - Of the list it is the version of the page.
 const ResumeHeader = "Weft-Resume"
 

@@ -34,11 +34,14 @@ type TopicResponse struct {
 	RunID      history.RunID `json:"runId"`
 	Topic      string        `json:"topic"`
 	Items      []TopicItem   `json:"items"`
-	// First is the offset of the oldest item that can be read.
+	// First is the offset of the oldest item that can be read, as far as the answer had to look.
+	// It is more than the offset that was asked for if the items between them were truncated, or if
+	// the run that has them is gone.
 	First int64 `json:"first"`
 	// Next is the offset of the item after those of the answer. A reader continues there.
 	Next int64 `json:"next"`
-	// More says that other items follow already.
+	// More says that other items follow already: the next request is made at once. The answer may
+	// have no items.
 	More bool `json:"more,omitempty"`
 	// Closed says that the run has closed, and that it has no items after those of the answer.
 	// NewRunID is the run that goes on with the topic, if there is one.

@@ -194,4 +194,3 @@ func (r *topicReader) see(run *engine.Run, p *topicPage) error {
 	}
 	return err
 }
-

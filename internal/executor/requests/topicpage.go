@@ -264,8 +264,11 @@ func (p *topicPage) end(run *engine.Run) error {
 }
 
 // withdrawnBy returns what a reset has withdrawn of a topic that went up to an offset; nil is
-// nothing.
+// nothing. What was withdrawn in a run before does not count.
 func withdrawnBy(reset *engine.Run, name string, before int64) *schema.WithdrawnItems {
+	if before <= reset.State.TopicStart(name) {
+		return nil
+	}
 	for _, w := range topicOf(reset, name).Withdrawn {
 		if w.Before == before {
 			return &schema.WithdrawnItems{From: w.From, Before: w.Before}
