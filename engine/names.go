@@ -49,6 +49,9 @@ type Value struct {
 	// Check returns what is wrong with a payload of the type, or nil. at begins the path of the
 	// error, as in "input". lenient requires no field. A nil Check accepts everything.
 	Check func(at string, p history.Payload, lenient bool) error
+	// Decodes returns why a payload does not decode as the type, or nil. It accepts all that code of
+	// another build may have encoded, where Check is strict. A nil Decodes accepts everything.
+	Decodes func(p history.Payload) error
 	// Converter encodes and decodes the payload: a Converter of package workflow. It is nil for
 	// encoding/json.
 	Converter any

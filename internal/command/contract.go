@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -39,27 +40,56 @@ func CheckInput(code *engine.Workflow, at string, input history.Payload) error {
 }
 
 // CheckSignal refuses a signal that the code does not name, or whose value is not of the declared
-// type. A missing value is the zero value. fromCode says that workflow code has encoded the value:
-// then no field is required.
-func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled, fromCode bool) error {
+// type. A missing value is the zero value.
+func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled) error {
+	declared, err := findSignal(code, signal)
+	if err != nil || declared == nil || declared.Input.Check == nil {
+		return err
+	}
+	if err := declared.Input.Check(inputPlace, signal.Input, code.Names.Lenient); err != nil {
+		return refusal.Invalid.New("signal %q does not take this value: %v", signal.SignalName, err).AtPlaceOf(err, inputPlace)
+	}
+	return nil
+}
+
+// CheckSignalOfCode is CheckSignal for a signal that workflow code has sent, perhaps code of another
+// build: its value only has to decode.
+func CheckSignalOfCode(code *engine.Workflow, signal *history.WorkflowExecutionSignaled) error {
+	declared, err := findSignal(code, signal)
+	if err != nil || declared == nil || declared.Input.Decodes == nil {
+		return err
+	}
+	if err := declared.Input.Decodes(signal.Input); err != nil {
+		return refusal.Invalid.New("the value of signal %q does not decode as what the workflow takes: %v", signal.SignalName, err).AtPlaceOf(err, inputPlace)
+	}
+	return nil
+}
+
+// findSignal returns the declaration against which the value of a signal is held, or nil if any is
+// taken. It refuses a signal that the code does not name.
+func findSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled) (*engine.Name, error) {
 	if isOpen(code) {
-		return nil
+		return nil, nil
 	}
 	if !code.Names.Allows(engine.SignalName, signal.SignalName) {
 		known := code.Names.Of(engine.SignalName)
 		if len(known) == 0 {
-			return refusal.Invalid.New("workflow type %q takes no signals", code.Name)
+			return nil, refusal.Invalid.New("workflow type %q takes no signals", code.Name)
 		}
-		return refusal.Invalid.New("workflow type %q takes no signal %q: give one of %q", code.Name, signal.SignalName, known).Knowing(known)
+		return nil, refusal.Invalid.New("workflow type %q takes no signal %q: give one of %q", code.Name, signal.SignalName, known).Knowing(known)
 	}
-	declared := code.Names.Find(engine.SignalName, signal.SignalName)
-	if declared == nil || declared.Input.Check == nil || len(signal.Input) == 0 {
-		return nil
+	if len(signal.Input) == 0 {
+		return nil, nil
 	}
-	if err := declared.Input.Check(inputPlace, signal.Input, fromCode || code.Names.Lenient); err != nil {
-		return refusal.Invalid.New("signal %q does not take this value: %v", signal.SignalName, err).AtPlaceOf(err, inputPlace)
+	return code.Names.Find(engine.SignalName, signal.SignalName), nil
+}
+
+// takes says which names of updates or queries a workflow type takes.
+func takes(code *engine.Workflow, kind string, known []string) string {
+	if len(known) == 0 {
+		return fmt.Sprintf("workflow type %q takes no %s", code.Name, kind)
 	}
-	return nil
+	return fmt.Sprintf("workflow type %q takes %q", code.Name, known)
 }
 
 // CheckQuery refuses a query that the code does not name, or whose input is not of the declared
@@ -70,7 +100,7 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 	}
 	if !code.Names.Allows(engine.QueryName, q.Name()) {
 		known := code.Names.Of(engine.QueryName)
-		return refusal.NotFound.New("no such query; this run answers %q", known).Knowing(known)
+		return refusal.NotFound.New("no such query; %s", takes(code, "queries", known)).Knowing(known)
 	}
 	declared := code.Names.Find(engine.QueryName, q.Name())
 	if declared == nil || declared.Input.Check == nil {
@@ -82,35 +112,37 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 	return nil
 }
 
-// UpdateRefusal is the details of the failure with which an update is rejected because its name is
-// unknown, or its input is not of the declared type.
+// UpdateRefusal is why an update is rejected that the contract does not have.
 type UpdateRefusal struct {
-	// At is the place in the request that is wrong.
-	At string `json:"at,omitempty"`
-	// Known are the names of updates that exist.
-	Known []string `json:"known,omitempty"`
+	// Failure is the failure with which it is rejected.
+	Failure *failure.Failure
+	// At is the place in the request that is wrong; empty if the name is unknown.
+	At string
+	// Known are the names of updates that exist, if the name is unknown.
+	Known []string
 }
 
-// CheckUpdate returns the failure with which an update is rejected that the code does not name, or
-// whose input is not of the declared type. It refuses the request if an input is missing.
-func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (rejected *failure.Failure, err error) {
+// CheckUpdate returns why an update is rejected that the code does not name, or whose input is not
+// of the declared type, or nil. It refuses the request if an input is missing.
+func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (*UpdateRefusal, error) {
 	if isOpen(code) {
 		return nil, nil
 	}
 	if !code.Names.Allows(engine.UpdateName, u.Name) {
 		known := code.Names.Of(engine.UpdateName)
-		return failure.FromError(failure.Newf("UnknownUpdate", "no such update: %q; this run has %q", u.Name, known).With(UpdateRefusal{Known: known})), nil
+		f := failure.New("UnknownUpdate", fmt.Sprintf("no such update: %q; %s", u.Name, takes(code, "updates", known)))
+		return &UpdateRefusal{Failure: failure.FromError(f), Known: known}, nil
 	}
 	declared := code.Names.Find(engine.UpdateName, u.Name)
 	if declared == nil || declared.Input.Check == nil {
 		return nil, nil
 	}
-	if len(u.Input) == 0 {
+	if len(u.Input) == 0 && declared.Input.Check(inputPlace, nil, true) != nil { // of None, nothing is missing
 		return nil, refusal.Invalid.New("update %q needs an input", u.Name).AtPlaceOf(nil, inputPlace)
 	}
 	if err := declared.Input.Check(inputPlace, u.Input, code.Names.Lenient); err != nil {
-		at := refusal.PlaceOf(err, inputPlace)
-		return failure.FromError(failure.Newf("BadInput", "update %q does not take this input: %v", u.Name, err).With(UpdateRefusal{At: at})), nil
+		f := failure.New("BadInput", fmt.Sprintf("update %q does not take this input: %v", u.Name, err))
+		return &UpdateRefusal{Failure: failure.FromError(f), At: refusal.PlaceOf(err, inputPlace)}, nil
 	}
 	return nil, nil
 }

@@ -131,7 +131,7 @@ func refusedSignal(t *session.Session, run *engine.Run, arrives history.Event) *
 		return nil
 	}
 	var refused *refusal.Error
-	if errors.As(command.CheckSignal(session.TypeOf(t, run), signal, true), &refused) {
+	if errors.As(command.CheckSignalOfCode(session.TypeOf(t, run), signal), &refused) {
 		return failure.FromError(failure.New(failure.ErrInvalid.Type, refused.Detail))
 	}
 	return nil

@@ -139,7 +139,7 @@ func (calls group) holdAgainst(t *session.Session, run *engine.Run) group {
 func (c *updateCall) breaks(code *engine.Workflow) bool {
 	rejected, err := command.CheckUpdate(code, &c.request)
 	if rejected != nil {
-		c.answer.Stage, c.answer.Failure = schema.StageRejected, rejected
+		c.answer.Stage, c.answer.Failure, c.answer.At, c.answer.Known = schema.StageRejected, rejected.Failure, rejected.At, rejected.Known
 	}
 	c.err = err
 	return rejected != nil || err != nil

@@ -58,7 +58,7 @@ func checkSignal(ctx context.Context, t *session.Session, run *engine.Run, signa
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
 		return err
 	}
-	if err := command.CheckSignal(session.TypeOf(t, run), signal.Attributes.(*history.WorkflowExecutionSignaled), false); err != nil {
+	if err := command.CheckSignal(session.TypeOf(t, run), signal.Attributes.(*history.WorkflowExecutionSignaled)); err != nil {
 		return t.RequireFresh(ctx, err)
 	}
 	return nil
