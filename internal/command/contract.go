@@ -73,7 +73,10 @@ func findSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled
 	}
 	if !code.Names.Allows(engine.SignalName, signal.SignalName) {
 		known := code.Names.Of(engine.SignalName)
-		if len(known) == 0 {
+		switch {
+		case engine.OwnType(signal.SignalName):
+			return nil, refusal.Invalid.New("workflow type %q takes no signal %q: names that begin with \"weft.\" are reserved", code.Name, signal.SignalName).Knowing(known)
+		case len(known) == 0:
 			return nil, refusal.Invalid.New("workflow type %q takes no signals", code.Name)
 		}
 		return nil, refusal.Invalid.New("workflow type %q takes no signal %q: give one of %q", code.Name, signal.SignalName, known).Knowing(known)
@@ -84,12 +87,16 @@ func findSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled
 	return code.Names.Find(engine.SignalName, signal.SignalName), nil
 }
 
-// takes says which names of updates or queries a workflow type takes.
-func takes(code *engine.Workflow, kind string, known []string) string {
-	if len(known) == 0 {
-		return fmt.Sprintf("workflow type %q takes no %s", code.Name, kind)
+// takes says why a workflow type does not take a query or an update of a name.
+func takes(code *engine.Workflow, kind engine.NameKind, name string) string {
+	switch known := code.Names.Of(kind); {
+	case engine.OwnType(name):
+		return "names that begin with \"weft.\" are reserved"
+	case len(known) == 0:
+		return fmt.Sprintf("workflow type %q takes none", code.Name)
+	default:
+		return fmt.Sprintf("workflow type %q takes %q", code.Name, known)
 	}
-	return fmt.Sprintf("workflow type %q takes %q", code.Name, known)
 }
 
 // CheckQuery refuses a query that the code does not name, or whose input is not of the declared
@@ -100,7 +107,7 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 	}
 	if !code.Names.Allows(engine.QueryName, q.Name()) {
 		known := code.Names.Of(engine.QueryName)
-		return refusal.NotFound.New("no such query; %s", takes(code, "queries", known)).Knowing(known)
+		return refusal.NotFound.New("no such query; %s", takes(code, engine.QueryName, q.Name())).Knowing(known)
 	}
 	declared := code.Names.Find(engine.QueryName, q.Name())
 	if declared == nil || declared.Input.Check == nil {
@@ -130,7 +137,7 @@ func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (*UpdateRefusal
 	}
 	if !code.Names.Allows(engine.UpdateName, u.Name) {
 		known := code.Names.Of(engine.UpdateName)
-		f := failure.New("UnknownUpdate", fmt.Sprintf("no such update: %q; %s", u.Name, takes(code, "updates", known)))
+		f := failure.New("UnknownUpdate", fmt.Sprintf("no such update: %q; %s", u.Name, takes(code, engine.UpdateName, u.Name)))
 		return &UpdateRefusal{Failure: failure.FromError(f), Known: known}, nil
 	}
 	declared := code.Names.Find(engine.UpdateName, u.Name)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
@@ -326,5 +327,23 @@ func TestAValueWhereNoneIsDeclared(t *testing.T) {
 			refusedWith(t, p, 400, `"at":"input"`, "/w/queries/count", `{"input":`+input+`}`)
 			refusedWith(t, p, 400, `"at":"input"`, "/w/signals/done", `{"input":`+input+`}`)
 		}
+	})
+}
+
+// Names that begin with "weft." are reserved, also if code takes all names.
+func TestReservedNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := testbed.New(t).Start(executor.Options{}, workflow.Dynamic(func(ctx workflow.Context, _ string, _ workflow.Raw) (workflow.Raw, error) {
+			return nil, workflow.Sleep(ctx, time.Hour)
+		}))
+		if a := p.Do(http.MethodPost, "/v1/workflows", `{"type":"any","workflowId":"w"}`); a.Status != http.StatusCreated {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		const reserved = `names that begin with \"weft.\" are reserved`
+		refusedWith(t, p, 400, reserved, "/w/signals/weft.x", ``)
+		refusedWith(t, p, 404, reserved, "/w/queries/weft.x", ``)
+		refusedWith(t, p, 422, reserved, "/w/updates/weft.x", `{"input":1}`)
+		refusedWith(t, p, 400, `is one of Weft's own`, "", `{"type":"weft.x"}`)
 	})
 }
