@@ -213,7 +213,9 @@ func TestARepetitionComesBeforeTheContract(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		strict := workflow.NewWorkflow[strictItem, []basketItem]("basket")
-		stricter := workflow.Bind(strict, func(ctx workflow.Context, first strictItem) ([]basketItem, error) { return runBasket(ctx, first.basketItem) }, basketNames)
+		stricter := workflow.Bind(strict, func(ctx workflow.Context, first strictItem) ([]basketItem, error) {
+			return runBasket(ctx, first.basketItem)
+		}, basketNames)
 		for name, later := range map[string][]workflow.Registration{"a required field is added": {stricter}, "the type is removed": {workflow.Bind(sender, idle)}} {
 			d := testbed.New(t)
 			before := d.Idle(executor.Options{}, workflow.Bind(basket, runBasket, basketNames))
