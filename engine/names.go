@@ -53,6 +53,9 @@ type Value struct {
 	// Decodes returns why a payload does not decode as the type, or nil. It accepts all that code of
 	// another build may have encoded, where Check is strict. A nil Decodes accepts everything.
 	Decodes func(p history.Payload) error
+	// RunsCode reports whether Check and Decodes call code of the program, which may hang: the
+	// decoder of a type, or a converter. A nil RunsCode is false.
+	RunsCode func() bool
 	// Converter encodes and decodes the payload: a Converter of package workflow. It is nil for
 	// encoding/json.
 	Converter any

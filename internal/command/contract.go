@@ -99,6 +99,17 @@ func takes(code *engine.Workflow, kind engine.NameKind, name string) string {
 	}
 }
 
+// Taken returns the declared type of what code takes by a name; the zero Value if none is declared.
+func Taken(code *engine.Workflow, kind engine.NameKind, name string) engine.Value {
+	if isOpen(code) {
+		return engine.Value{}
+	}
+	if declared := code.Names.Find(kind, name); declared != nil {
+		return declared.Input
+	}
+	return engine.Value{}
+}
+
 // CheckQuery refuses a query that the code does not name, or whose input is not of the declared
 // type.
 func CheckQuery(code *engine.Workflow, q *Query) error {

@@ -349,3 +349,29 @@ func TestReservedNamesAreRefused(t *testing.T) {
 		refusedWith(t, p, 400, `is one of Weft's own`, "", `{"type":"weft.x"}`)
 	})
 }
+
+// endless is a type whose decoder does not return.
+type endless struct{}
+
+func (*endless) UnmarshalJSON([]byte) error { select {} }
+
+// A decoder of the program that hangs does not hold the lock of the workflow.
+func TestADecoderThatHangs(t *testing.T) {
+	t.Parallel()
+	d := testbed.New(t)
+	put, drop := workflow.NewUpdate[endless, int]("put"), workflow.NewSignal[endless]("drop")
+	look := workflow.NewQuery[endless, int]("look")
+	p := d.Idle(executor.Options{QueryFor: time.Millisecond}, workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
+		_, err := basketDone.Receive(ctx)
+		return "", err
+	}, workflow.Names(put, drop, look, basketDone)))
+	if _, err := sender.Start(t.Context(), p.Client, "w", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"/w/updates/put", "/w/signals/drop", "/w/queries/look"} {
+		refusedWith(t, p, 409, "has not returned within 1ms", target, `{"input":1}`)
+	}
+	if err := basketDone.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -95,7 +95,7 @@ func ValueBy[T any](by Converter) engine.Value {
 	}
 	decodes := decodes[T](by)
 	return engine.Value{
-		Type: t, Converter: by, Decodes: decodes,
+		Type: t, Converter: by, Decodes: decodes, RunsCode: func() bool { return true },
 		Check: func(at string, p history.Payload, _ bool) error {
 			err := decodes(p)
 			if err == nil {

@@ -23,6 +23,10 @@ func ValueOf[T any]() engine.Value {
 		}
 		return c.Check(at, p, lenient)
 	}
+	v.RunsCode = func() bool {
+		c, err := check.Of(t)
+		return err == nil && c.RunsCode()
+	}
 	return v
 }
 

@@ -75,6 +75,7 @@ type Shape struct {
 
 	// own is the decoder of an Own or a Text. That of a Key gets the name with its quotes.
 	own      func(text []byte) error
+	custom   bool           // it is a Checker's, and a type in it has a decoder of its own
 	bounds   bounds         // of numbers
 	byName   map[string]int // of Fields
 	ascii    bool           // all names of Fields are

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,12 @@ func checkResult(ctx context.Context, t *session.Session, run *engine.Run, activ
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
 		return err
 	}
-	return command.CheckResult(t.Process.Registry.Activity(activityType), result)
+	code := t.Process.Registry.Activity(activityType)
+	if code == nil {
+		return nil
+	}
+	err, hung := session.Bounded(t.Process, code.Result, func() error { return command.CheckResult(code, result) })
+	return cmp.Or(hung, err)
 }
 
 // retryOutside records that an attempt has failed, and sends the next: a request sends first, and

@@ -161,7 +161,7 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 	if err != nil {
 		return err
 	}
-	if err := command.CheckSignal(w.request.Code(), signal.Attributes.(*history.WorkflowExecutionSignaled)); err != nil {
+	if err := takesSignal(t, w.request.Code(), signal); err != nil {
 		return err
 	}
 	_, _, err = commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started), signal}, CheckSignals: true})
