@@ -133,11 +133,17 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 // UpdateRefusal is why an update is rejected that the contract does not have.
 type UpdateRefusal struct {
 	// Failure is the failure with which it is rejected.
-	Failure *failure.Failure
+	Failure *failure.Failure `json:"-"`
 	// At is the place in the request that is wrong; empty if the name is unknown.
-	At string
+	At string `json:"at,omitempty"`
 	// Known are the names of updates that exist, if the name is unknown.
-	Known []string
+	Known []string `json:"known,omitempty"`
+}
+
+// rejected returns a refusal with its failure, whose details have the same: the page reads them.
+func rejected(f *failure.Error, r UpdateRefusal) *UpdateRefusal {
+	r.Failure = failure.FromError(f.With(r))
+	return &r
 }
 
 // CheckUpdate returns why an update is rejected that the code does not name, or whose input is not
@@ -148,8 +154,8 @@ func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (*UpdateRefusal
 	}
 	if !code.Names.Allows(engine.UpdateName, u.Name) {
 		known := code.Names.Of(engine.UpdateName)
-		f := failure.New("UnknownUpdate", fmt.Sprintf("no such update: %q; %s", u.Name, takes(code, engine.UpdateName, u.Name)))
-		return &UpdateRefusal{Failure: failure.FromError(f), Known: known}, nil
+		f := failure.Newf("UnknownUpdate", "no such update: %q; %s", u.Name, takes(code, engine.UpdateName, u.Name))
+		return rejected(f, UpdateRefusal{Known: known}), nil
 	}
 	declared := code.Names.Find(engine.UpdateName, u.Name)
 	if declared == nil || declared.Input.Check == nil {
@@ -159,8 +165,8 @@ func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (*UpdateRefusal
 		return nil, refusal.Invalid.New("update %q needs an input", u.Name).AtPlaceOf(nil, inputPlace)
 	}
 	if err := declared.Input.Check(inputPlace, u.Input, code.Names.Lenient); err != nil {
-		f := failure.New("BadInput", fmt.Sprintf("update %q does not take this input: %v", u.Name, err))
-		return &UpdateRefusal{Failure: failure.FromError(f), At: refusal.PlaceOf(err, inputPlace)}, nil
+		f := failure.Newf("BadInput", "update %q does not take this input: %v", u.Name, err)
+		return rejected(f, UpdateRefusal{At: refusal.PlaceOf(err, inputPlace)}), nil
 	}
 	return nil, nil
 }
