@@ -50,8 +50,8 @@ type Value struct {
 	// Check returns what is wrong with a payload of the type, or nil. at begins the path of the
 	// error, as in "input". lenient requires no field. A nil Check accepts everything.
 	Check func(at string, p history.Payload, lenient bool) error
-	// Decodes returns why a payload does not decode as the type, or nil. It accepts all that code of
-	// another build may have encoded, where Check is strict. A nil Decodes accepts everything.
+	// Decodes returns why a payload does not decode as the type, or nil. It accepts all that code
+	// of another build may have encoded, where Check is strict. A nil Decodes accepts everything.
 	Decodes func(p history.Payload) error
 	// RunsCode reports whether Check and Decodes call code of the program, which may hang: the
 	// decoder of a type, or a converter. A nil RunsCode is false.

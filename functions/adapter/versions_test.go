@@ -128,8 +128,8 @@ func TestManyMissingVersions(t *testing.T) {
 	}
 }
 
-// Builds that a caller has invented cause one list in a while, and do not delay an event for a build
-// that is known.
+// Builds that a caller has invented cause one list in a while, and do not delay an event for a
+// build that is known.
 func TestInventedBuilds(t *testing.T) {
 	t.Parallel()
 	l, v := playLambda(t, "build-1")

@@ -52,8 +52,8 @@ func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignale
 	return nil
 }
 
-// CheckSignalOfCode is CheckSignal for a signal that workflow code has sent, perhaps code of another
-// build: its value only has to decode.
+// CheckSignalOfCode is CheckSignal for a signal that workflow code has sent, perhaps code of
+// another build: its value only has to decode.
 func CheckSignalOfCode(code *engine.Workflow, signal *history.WorkflowExecutionSignaled) error {
 	declared, err := findSignal(code, signal)
 	if err != nil || declared == nil || declared.Input.Decodes == nil {

@@ -146,8 +146,8 @@ func checkChange(h *handler, b *schema.UpdateScheduleRequest) error {
 }
 
 // checkAction refuses an action with search attributes that no filter finds, with a type that does
-// not exist, or with an input that is not of the declared type of its workflow. The schedule refuses
-// types of Weft's own.
+// not exist, or with an input that is not of the declared type of its workflow. The schedule
+// refuses types of Weft's own.
 func (h *handler) checkAction(a *schema.ScheduleAction) error {
 	if err := command.CheckAttributeNames(a.SearchAttributes); err != nil {
 		return err
