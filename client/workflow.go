@@ -443,6 +443,10 @@ type Rejected struct {
 	UpdateID string
 	RunID    history.RunID
 	Failure  *failure.Failure
+	// At is the place in the request that is wrong, as in "input.quantity", and Known are the names
+	// of updates that exist. They are empty if a validator has refused the update.
+	At    string
+	Known []string
 }
 
 // Error returns the validator's message.
@@ -518,7 +522,7 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 	}
 	switch answer.Stage {
 	case schema.StageRejected:
-		return nil, &Rejected{UpdateID: answer.UpdateID, RunID: answer.RunID, Failure: answer.Failure}
+		return nil, &Rejected{UpdateID: answer.UpdateID, RunID: answer.RunID, Failure: answer.Failure, At: answer.At, Known: answer.Known}
 	case schema.StageAccepted, schema.StageCompleted:
 	default:
 		return nil, errForm("update")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -49,6 +50,12 @@ type Value struct {
 	// Check returns what is wrong with a payload of the type, or nil. at begins the path of the
 	// error, as in "input". lenient requires no field. A nil Check accepts everything.
 	Check func(at string, p history.Payload, lenient bool) error
+	// Decodes returns why a payload does not decode as the type, or nil. It accepts all that code
+	// of another build may have encoded, where Check is strict. A nil Decodes accepts everything.
+	Decodes func(p history.Payload) error
+	// RunsCode reports whether Check and Decodes call code of the program, which may hang: the
+	// decoder of a type, or a converter. A nil RunsCode is false.
+	RunsCode func() bool
 	// Converter encodes and decodes the payload: a Converter of package workflow. It is nil for
 	// encoding/json.
 	Converter any
@@ -135,8 +142,11 @@ func (n *Names) Find(k NameKind, name string) *Name {
 // Open reports whether the code may handle names of a kind that the binding does not name.
 func (n *Names) Open(k NameKind) bool { return n == nil || n.dynamic[k] }
 
-// Allows reports whether the code may handle a name: the binding names it, or is open for its kind.
-func (n *Names) Allows(k NameKind, name string) bool { return n.Open(k) || n.Find(k, name) != nil }
+// Allows reports whether the code may handle a name: the binding names it, or is open for its kind
+// and the name is not reserved.
+func (n *Names) Allows(k NameKind, name string) bool {
+	return n == nil || n.Find(k, name) != nil || n.dynamic[k] && !OwnType(name)
+}
 
 // Of returns the names of a kind, sorted.
 func (n *Names) Of(k NameKind) []string {
@@ -194,6 +204,31 @@ func (in *Instance) mustName(k NameKind, name string) {
 	if names.Allows(k, name) {
 		return
 	}
-	panic(misusef("workflow type %q does not name %s %q: add its declaration to workflow.Names of the Bind at %s",
-		in.workflow.Name, k, name, names.Where))
+	missing := in.unnamed(k, name)
+	panic(misusef("workflow type %q does not name %s: add %s to workflow.Names of the Bind at %s, or let weftvet -fix add all that the code handles",
+		in.workflow.Name, strings.Join(missing, ", "), declarations(len(missing)), names.Where))
+}
+
+// unnamed returns the name that the code is about to handle, and those that it handles already and
+// the binding does not name either: it has set their handlers under earlier rules.
+func (in *Instance) unnamed(k NameKind, name string) []string {
+	all := []string{fmt.Sprintf("%s %q", k, name)}
+	for _, of := range []struct {
+		kind  NameKind
+		names []string
+	}{{SignalName, sortedKeys(in.receivers)}, {QueryName, sortedKeys(in.queries)}, {UpdateName, sortedKeys(in.updates.handlers)}} {
+		for _, known := range of.names {
+			if !in.workflow.Names.Allows(of.kind, known) && (of.kind != k || known != name) {
+				all = append(all, fmt.Sprintf("%s %q", of.kind, known))
+			}
+		}
+	}
+	return all
+}
+
+func declarations(n int) string {
+	if n == 1 {
+		return "its declaration"
+	}
+	return "their declarations"
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -92,5 +93,55 @@ func TestNamesOfOlderRules(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// A task that fails because of a name says which other names the code handles already that the
+// binding omits. It has set their handlers by older rules.
+func TestAllNamesThatAreMissing(t *testing.T) {
+	t.Parallel()
+	typ := workflow.NewWorkflow[workflow.None, string]("hoarder")
+	run := func(ctx workflow.Context, _ workflow.None) (string, error) {
+		Slow.Handle(ctx, func(workflow.Context, string) (string, error) { return "", nil })
+		Sum.Handle(ctx, func(workflow.None) (int, error) { return 1, nil })
+		if _, err := Poke.Receive(ctx); err != nil {
+			return "", err
+		}
+		_, err := workflow.NewSignal[string]("late").Receive(ctx)
+		return "", err
+	}
+	//weftvet:ignore names the binding omits all but one
+	bound := workflow.Bind(typ, run, workflow.Names(Poke))
+	registry := &engine.Registry{}
+	if err := bridge.Register(registry, bound); err != nil {
+		t.Fatal(err)
+	}
+	in := engine.NewInstance(registry.Workflow("hoarder"), "w", history.NewRunID(1, [8]byte{7}))
+	defer in.Close()
+	err := in.Replay(&history.Commit{
+		RunID: history.NewRunID(1, [8]byte{7}), FirstEventID: 1, Task: &history.Task{Attempt: 1, Rules: history.SplitSideEffects},
+		InputEvents: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: "hoarder"})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = in.Activate(&engine.Activation{
+		FirstEventID: 5, Rules: history.CurrentRules,
+		InputEvents: []history.Event{history.Of(&history.WorkflowExecutionSignaled{SignalName: "poke", Input: history.Payload(`"a"`)})},
+	})
+	for _, want := range []string{`does not name signal "late", query "sum", update "slow": add their declarations to workflow.Names`, "weftvet -fix"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Names that begin with "weft." are reserved, also if code handles all names of a kind.
+func TestReservedNames(t *testing.T) {
+	t.Parallel()
+	names := &engine.Names{}
+	names.AddDynamic(engine.SignalName)
+	if names.Allows(engine.SignalName, "weft.x") || !names.Allows(engine.SignalName, "x") || names.Allows(engine.QueryName, "x") {
+		t.Error("a dynamic binding allows a reserved name, or no other")
 	}
 }

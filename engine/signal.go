@@ -220,6 +220,9 @@ type QueryError struct {
 
 // Error returns why there is no answer.
 func (e *QueryError) Error() string {
+	if e.Unknown && len(e.Known) == 0 {
+		return "no such query; this run answers none"
+	}
 	if e.Unknown {
 		return fmt.Sprintf("no such query; this run answers %q", e.Known)
 	}

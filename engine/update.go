@@ -236,6 +236,9 @@ func (in *Instance) refuseQueued() {
 }
 
 func (in *Instance) unknownUpdate(u *update) error {
+	if len(in.updates.handlers) == 0 {
+		return failure.Newf("UnknownUpdate", "no such update: %q; this run takes none", u.request.Name)
+	}
 	return failure.Newf("UnknownUpdate", "no such update: %q; this run has %q", u.request.Name, sortedKeys(in.updates.handlers))
 }
 

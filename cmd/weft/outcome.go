@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -31,20 +30,17 @@ type mistake struct {
 	Known []string `json:"known,omitempty"`
 }
 
-// mistakeOf returns what the details of a refusal say. Details of other failures say nothing.
-func mistakeOf(f *failure.Failure) (m mistake) {
-	if f == nil || f.Type != "UnknownUpdate" && f.Type != "BadInput" {
-		return m
-	}
-	if err := json.Unmarshal(f.Details, &m); err != nil { // the details of the program's own error
-		return mistake{}
+// mistakeOf returns what the refusal of an update says about the request.
+func mistakeOf(r *client.Rejected) (m mistake) {
+	if r != nil {
+		m = mistake{r.At, r.Known}
 	}
 	return m
 }
 
 // suggest adds to the refusal of a name the one that is like it, if there is one. rejected is the
-// failure of an update, and nil otherwise.
-func suggest(err error, name string, rejected *failure.Failure) error {
+// refusal of an update, and nil otherwise.
+func suggest(err error, name string, rejected *client.Rejected) error {
 	known := mistakeOf(rejected).Known
 	if p := (*client.Problem)(nil); errors.As(err, &p) {
 		known = p.Known
@@ -67,7 +63,7 @@ func unhappy(s *cli.Session, o cli.Output, of outcome, err error) error {
 	_, foreign := problem.NotWeft(err)
 	switch {
 	case errors.As(err, &rejected):
-		of.Stage, of.Failure, of.mistake = "rejected", rejected.Failure, mistakeOf(rejected.Failure)
+		of.Stage, of.Failure, of.mistake = "rejected", rejected.Failure, mistakeOf(rejected)
 		value = of
 	case errors.As(err, &refused) && !foreign:
 		value = refused

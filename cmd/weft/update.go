@@ -137,7 +137,7 @@ func (u sentUpdate) failed(ctx context.Context, s *cli.Session, err error) error
 	err = unhappy(s, u.output, outcome{WorkflowID: u.WorkflowID, RunID: u.RunID, UpdateID: u.UpdateID, Stage: "completed"}, err)
 	switch {
 	case errors.As(err, &rejected) && rejected.Failure != nil:
-		return suggest(cli.Errorf(cli.Refused, "%s: %w", typed("update rejected", err), rejected.Failure.Err()), u.what, rejected.Failure)
+		return suggest(cli.Errorf(cli.Refused, "%s: %w", typed("update rejected", err), rejected.Failure.Err()), u.what, rejected)
 	case errors.As(err, &failed) && failed.Type == operatorFailed:
 		return cli.Errorf(cli.Failed, "update %s was failed by an operator: %w", cli.Clean(u.what), err)
 	case failed != nil && failed.Type != "" && cli.CodeOf(err) == cli.Failed:

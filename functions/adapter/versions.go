@@ -33,6 +33,13 @@ const missedFor = 15 * time.Second
 // build.
 const maxMissed = 100
 
+// listEvery is how much time is between two lists that searches cause: callers choose the names of
+// builds, and Lambda allows an account few lists.
+const listEvery = time.Second
+
+// errListed says that a search waits because another one has just listed the versions.
+var errListed = errors.New("they were listed a moment ago, for another build: try again")
+
 // versions finds the published versions of a function by the builds that their environments name.
 // It lists them when the first event is to be forwarded.
 type versions struct {
@@ -41,9 +48,17 @@ type versions struct {
 	client func() *lambda.Client
 	now    func() time.Time
 
-	mu     sync.Mutex
-	known  map[string]string    // the version of each build
-	missed map[string]time.Time // when a build had no version
+	mu      sync.Mutex           // not held during a call of Lambda's
+	known   map[string]string    // the version of each build
+	missed  map[string]time.Time // when a build had no version
+	listed  time.Time            // when the last list began
+	listing *listing             // in progress, or nil
+}
+
+// listing is a list of the versions in progress.
+type listing struct {
+	done chan struct{} // closed at its end
+	err  error         // read only after that
 }
 
 func newVersions(c aws.Config, function string) *versions {
@@ -102,25 +117,45 @@ func notBegun(err error) bool {
 
 // find returns the version of a build: the one published last, if there are several.
 func (v *versions) find(ctx context.Context, build string) (string, error) {
+	if version, missing := v.look(build); version != "" || missing {
+		return v.found(build, version)
+	}
+	if err := v.refresh(ctx, listEvery); err != nil {
+		return "", fmt.Errorf("%w: the versions of %s: %w", function.ErrNotForwarded, v.function, err)
+	}
+	return v.found(build, v.keep(build))
+}
+
+// found returns a version, or an error if it is empty.
+func (v *versions) found(build, version string) (string, error) {
+	if version == "" {
+		return "", fmt.Errorf("%w %q", function.ErrNoVersion, build)
+	}
+	return version, nil
+}
+
+// look returns the version of a build if it is known. missing says that a search has failed a while
+// ago.
+func (v *versions) look(build string) (version string, missing bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, missing := v.missed[build]
+	return v.known[build], missing && v.now().Sub(at) < missedFor
+}
+
+// keep returns the version of a build after a list, and remembers it if there is none.
+func (v *versions) keep(build string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if version := v.known[build]; version != "" {
-		return version, nil
-	}
-	if at, ok := v.missed[build]; !ok || v.now().Sub(at) >= missedFor {
-		if err := v.list(ctx); err != nil {
-			return "", fmt.Errorf("%w: the versions of %s: %w", function.ErrNotForwarded, v.function, err)
-		}
-	}
-	if version := v.known[build]; version != "" {
 		delete(v.missed, build)
-		return version, nil
+		return version
 	}
 	if len(v.missed) >= maxMissed { // callers choose these names
 		clear(v.missed)
 	}
 	v.missed[build] = v.now()
-	return "", fmt.Errorf("%w %q", function.ErrNoVersion, build)
+	return ""
 }
 
 // lister returns what lists the versions by their builds; nil if there are none.
@@ -133,39 +168,82 @@ func (v *versions) lister() func(ctx context.Context) (map[string]string, error)
 
 // all returns the published versions by their builds.
 func (v *versions) all(ctx context.Context) (map[string]string, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if err := v.list(ctx); err != nil {
+	if err := v.refresh(ctx, 0); err != nil {
 		return nil, fmt.Errorf("the versions of %s: %w", v.function, err)
 	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	return maps.Clone(v.known), nil
 }
 
-// list lists all published versions.
-func (v *versions) list(ctx context.Context) error {
-	clear(v.known)
+// refresh lists the versions, or waits for the list that is in progress. It returns errListed if
+// the last one began less than least ago.
+func (v *versions) refresh(ctx context.Context, least time.Duration) error {
+	l, begun, err := v.begin(least)
+	switch {
+	case err != nil:
+		return err
+	case !begun:
+		select {
+		case <-l.done:
+			return l.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	known, err := v.list(ctx)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err == nil {
+		v.known = known
+	}
+	v.listing, l.err = nil, err
+	close(l.done)
+	return err
+}
+
+// begin returns the list that is in progress, or begins one.
+func (v *versions) begin(least time.Duration) (l *listing, begun bool, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.now()
+	switch {
+	case v.listing != nil:
+		return v.listing, false, nil
+	case now.Sub(v.listed) < least:
+		return nil, false, errListed
+	}
+	v.listed, v.listing = now, &listing{done: make(chan struct{})}
+	return v.listing, true, nil
+}
+
+// list returns all published versions by their builds.
+func (v *versions) list(ctx context.Context) (map[string]string, error) {
+	known := map[string]string{}
 	pages := lambda.NewListVersionsByFunctionPaginator(v.client(), &lambda.ListVersionsByFunctionInput{FunctionName: &v.function})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, one := range page.Versions {
 			if one.Environment == nil || aws.ToString(one.Version) == "$LATEST" {
 				continue
 			}
-			if build := one.Environment.Variables[variableBuild]; build != "" && newer(aws.ToString(one.Version), v.known[build]) {
-				v.known[build] = aws.ToString(one.Version)
+			if build := one.Environment.Variables[variableBuild]; build != "" && newer(aws.ToString(one.Version), known[build]) {
+				known[build] = aws.ToString(one.Version)
 			}
 		}
 	}
-	return nil
+	return known, nil
 }
 
+// forget forgets the version of a build, which is gone. The next search may list at once.
 func (v *versions) forget(build string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.known, build)
+	v.listed = time.Time{}
 }
 
 // encodeMark returns a mark in the form that Invoke takes.

@@ -25,6 +25,7 @@ type lambdaAPI struct {
 	builds []string // by version, from 1 on; the newest is also $LATEST's
 	invoke http.HandlerFunc
 	lists  int
+	before func() // called before a list is answered, unless it is nil
 }
 
 // ServeHTTP answers a request. A page lists two versions.
@@ -32,6 +33,9 @@ func (l *lambdaAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/2015-03-31/functions/weft-api/versions":
 		l.lists++
+		if l.before != nil {
+			l.before()
+		}
 		l.list(w, r.URL.Query().Get("Marker"))
 	case "/2015-03-31/functions/weft-api/invocations":
 		l.invoke(w, r)
@@ -111,13 +115,61 @@ func TestVersions(t *testing.T) {
 func TestManyMissingVersions(t *testing.T) {
 	t.Parallel()
 	_, v := playLambda(t, "build-1")
+	now := time.Now()
+	v.now = func() time.Time { return now }
 	for i := range maxMissed + 1 {
 		if _, err := v.find(t.Context(), fmt.Sprint("missing-", i)); !errors.Is(err, function.ErrNoVersion) {
 			t.Fatal(err)
 		}
+		now = now.Add(listEvery)
 	}
 	if len(v.missed) > maxMissed {
 		t.Errorf("%d failed searches are remembered", len(v.missed))
+	}
+}
+
+// Builds that a caller has invented cause one list in a while, and do not delay an event for a
+// build that is known.
+func TestInventedBuilds(t *testing.T) {
+	t.Parallel()
+	l, v := playLambda(t, "build-1")
+	now := time.Now()
+	v.now = func() time.Time { return now }
+	l.invoke = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }
+	if _, err := v.Forward(t.Context(), "build-1", nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if _, err := v.Forward(t.Context(), fmt.Sprint("invented-", i), nil); !errors.Is(err, function.ErrNotForwarded) {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if l.lists != 2 { // pages
+		t.Errorf("%d pages were read, want those of one list", l.lists)
+	}
+	now = now.Add(listEvery)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	l.before = func() { asked <- struct{}{}; <-answer }
+	results := make(chan error)
+	search := func() {
+		_, err := v.Forward(t.Context(), "invented", nil)
+		results <- err
+	}
+	go search()
+	<-asked
+	go search() // waits for the same list, or finds that it has failed
+	if _, err := v.Forward(t.Context(), "build-1", nil); err != nil {
+		t.Errorf("during a list: %v", err)
+	}
+	l.before = nil
+	answer <- struct{}{}
+	for range 2 {
+		if err := <-results; !errors.Is(err, function.ErrNoVersion) {
+			t.Errorf("an invented build: %v", err)
+		}
+	}
+	if l.lists != 4 {
+		t.Errorf("%d pages were read, want those of two lists", l.lists)
 	}
 }
 

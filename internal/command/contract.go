@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -39,27 +40,74 @@ func CheckInput(code *engine.Workflow, at string, input history.Payload) error {
 }
 
 // CheckSignal refuses a signal that the code does not name, or whose value is not of the declared
-// type. A missing value is the zero value. fromCode says that workflow code has encoded the value:
-// then no field is required.
-func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled, fromCode bool) error {
-	if isOpen(code) {
-		return nil
+// type. A missing value is the zero value.
+func CheckSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled) error {
+	declared, err := findSignal(code, signal)
+	if err != nil || declared == nil || declared.Input.Check == nil {
+		return err
 	}
-	if !code.Names.Allows(engine.SignalName, signal.SignalName) {
-		known := code.Names.Of(engine.SignalName)
-		if len(known) == 0 {
-			return refusal.Invalid.New("workflow type %q takes no signals", code.Name)
-		}
-		return refusal.Invalid.New("workflow type %q takes no signal %q: give one of %q", code.Name, signal.SignalName, known).Knowing(known)
-	}
-	declared := code.Names.Find(engine.SignalName, signal.SignalName)
-	if declared == nil || declared.Input.Check == nil || len(signal.Input) == 0 {
-		return nil
-	}
-	if err := declared.Input.Check(inputPlace, signal.Input, fromCode || code.Names.Lenient); err != nil {
+	if err := declared.Input.Check(inputPlace, signal.Input, code.Names.Lenient); err != nil {
 		return refusal.Invalid.New("signal %q does not take this value: %v", signal.SignalName, err).AtPlaceOf(err, inputPlace)
 	}
 	return nil
+}
+
+// CheckSignalOfCode is CheckSignal for a signal that workflow code has sent, perhaps code of
+// another build: its value only has to decode.
+func CheckSignalOfCode(code *engine.Workflow, signal *history.WorkflowExecutionSignaled) error {
+	declared, err := findSignal(code, signal)
+	if err != nil || declared == nil || declared.Input.Decodes == nil {
+		return err
+	}
+	if err := declared.Input.Decodes(signal.Input); err != nil {
+		return refusal.Invalid.New("the value of signal %q does not decode as what the workflow takes: %v", signal.SignalName, err).AtPlaceOf(err, inputPlace)
+	}
+	return nil
+}
+
+// findSignal returns the declaration against which the value of a signal is held, or nil if any is
+// taken. It refuses a signal that the code does not name.
+func findSignal(code *engine.Workflow, signal *history.WorkflowExecutionSignaled) (*engine.Name, error) {
+	if isOpen(code) {
+		return nil, nil
+	}
+	if !code.Names.Allows(engine.SignalName, signal.SignalName) {
+		known := code.Names.Of(engine.SignalName)
+		switch {
+		case engine.OwnType(signal.SignalName):
+			return nil, refusal.Invalid.New("workflow type %q takes no signal %q: names that begin with \"weft.\" are reserved", code.Name, signal.SignalName).Knowing(known)
+		case len(known) == 0:
+			return nil, refusal.Invalid.New("workflow type %q takes no signals", code.Name)
+		}
+		return nil, refusal.Invalid.New("workflow type %q takes no signal %q: give one of %q", code.Name, signal.SignalName, known).Knowing(known)
+	}
+	if len(signal.Input) == 0 {
+		return nil, nil
+	}
+	return code.Names.Find(engine.SignalName, signal.SignalName), nil
+}
+
+// takes says why a workflow type does not take a query or an update of a name.
+func takes(code *engine.Workflow, kind engine.NameKind, name string) string {
+	switch known := code.Names.Of(kind); {
+	case engine.OwnType(name):
+		return "names that begin with \"weft.\" are reserved"
+	case len(known) == 0:
+		return fmt.Sprintf("workflow type %q takes none", code.Name)
+	default:
+		return fmt.Sprintf("workflow type %q takes %q", code.Name, known)
+	}
+}
+
+// Taken returns the declared type of what code takes by a name; the zero Value if none is declared.
+func Taken(code *engine.Workflow, kind engine.NameKind, name string) engine.Value {
+	if isOpen(code) {
+		return engine.Value{}
+	}
+	if declared := code.Names.Find(kind, name); declared != nil {
+		return declared.Input
+	}
+	return engine.Value{}
 }
 
 // CheckQuery refuses a query that the code does not name, or whose input is not of the declared
@@ -70,7 +118,7 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 	}
 	if !code.Names.Allows(engine.QueryName, q.Name()) {
 		known := code.Names.Of(engine.QueryName)
-		return refusal.NotFound.New("no such query; this run answers %q", known).Knowing(known)
+		return refusal.NotFound.New("no such query; %s", takes(code, engine.QueryName, q.Name())).Knowing(known)
 	}
 	declared := code.Names.Find(engine.QueryName, q.Name())
 	if declared == nil || declared.Input.Check == nil {
@@ -82,35 +130,43 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 	return nil
 }
 
-// UpdateRefusal is the details of the failure with which an update is rejected because its name is
-// unknown, or its input is not of the declared type.
+// UpdateRefusal is why an update is rejected that the contract does not have.
 type UpdateRefusal struct {
-	// At is the place in the request that is wrong.
+	// Failure is the failure with which it is rejected.
+	Failure *failure.Failure `json:"-"`
+	// At is the place in the request that is wrong; empty if the name is unknown.
 	At string `json:"at,omitempty"`
-	// Known are the names of updates that exist.
+	// Known are the names of updates that exist, if the name is unknown.
 	Known []string `json:"known,omitempty"`
 }
 
-// CheckUpdate returns the failure with which an update is rejected that the code does not name, or
-// whose input is not of the declared type. It refuses the request if an input is missing.
-func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (rejected *failure.Failure, err error) {
+// rejected returns a refusal with its failure, whose details have the same: the page reads them.
+func rejected(f *failure.Error, r UpdateRefusal) *UpdateRefusal {
+	r.Failure = failure.FromError(f.With(r))
+	return &r
+}
+
+// CheckUpdate returns why an update is rejected that the code does not name, or whose input is not
+// of the declared type, or nil. It refuses the request if an input is missing.
+func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (*UpdateRefusal, error) {
 	if isOpen(code) {
 		return nil, nil
 	}
 	if !code.Names.Allows(engine.UpdateName, u.Name) {
 		known := code.Names.Of(engine.UpdateName)
-		return failure.FromError(failure.Newf("UnknownUpdate", "no such update: %q; this run has %q", u.Name, known).With(UpdateRefusal{Known: known})), nil
+		f := failure.Newf("UnknownUpdate", "no such update: %q; %s", u.Name, takes(code, engine.UpdateName, u.Name))
+		return rejected(f, UpdateRefusal{Known: known}), nil
 	}
 	declared := code.Names.Find(engine.UpdateName, u.Name)
 	if declared == nil || declared.Input.Check == nil {
 		return nil, nil
 	}
-	if len(u.Input) == 0 {
+	if len(u.Input) == 0 && declared.Input.Check(inputPlace, nil, true) != nil { // of None, nothing is missing
 		return nil, refusal.Invalid.New("update %q needs an input", u.Name).AtPlaceOf(nil, inputPlace)
 	}
 	if err := declared.Input.Check(inputPlace, u.Input, code.Names.Lenient); err != nil {
-		at := refusal.PlaceOf(err, inputPlace)
-		return failure.FromError(failure.Newf("BadInput", "update %q does not take this input: %v", u.Name, err).With(UpdateRefusal{At: at})), nil
+		f := failure.Newf("BadInput", "update %q does not take this input: %v", u.Name, err)
+		return rejected(f, UpdateRefusal{At: refusal.PlaceOf(err, inputPlace)}), nil
 	}
 	return nil, nil
 }

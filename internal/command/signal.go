@@ -45,7 +45,7 @@ func (p *Parser) Signal(workflowID string, runID history.RunID, name string, r *
 	if ConflictPolicy(r.Start.IDConflictPolicy) == ConflictFail {
 		return nil, refusal.Invalid.New("a signal with a start goes to the run that is open: give the idConflictPolicy %s or %s, or none", string(UseExisting), string(TerminateExisting))
 	}
-	if s.start, err = p.withStart(t, r.Start); err != nil {
+	if s.start, err = p.withStart(t, r.Start, r.RequestID); err != nil {
 		return nil, err
 	}
 	return s, nil

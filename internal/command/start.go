@@ -45,6 +45,7 @@ type Start struct {
 	reuse    ReusePolicy
 	conflict ConflictPolicy
 	opens    error
+	refused  error
 }
 
 // Workflow returns the id of the workflow.
@@ -54,7 +55,7 @@ func (s *Start) Workflow() string { return s.workflow }
 // opened a run of it.
 func (s *Start) Made() bool { return s.made }
 
-// Code returns the code of the workflow type.
+// Code returns the code of the workflow type; nil if there is none, which Refused says.
 func (s *Start) Code() *engine.Workflow { return s.code }
 
 // Event returns the event that opens the run, with all that the request says. It lacks what the
@@ -74,12 +75,17 @@ func (s *Start) Conflict() ConflictPolicy { return s.conflict }
 // that is open.
 func (s *Start) MayOpen() error { return s.opens }
 
+// Refused returns why the contract of this deployment does not have the start, or nil. A request
+// that an earlier deployment has answered gets that answer again, whatever the contract is now. So
+// the caller looks for that first.
+func (s *Start) Refused() error { return s.refused }
+
 // Start parses a start.
 func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 	if r.WorkflowID != nil {
-		return p.start(*r.WorkflowID, r, inputPlace)
+		return p.start(*r.WorkflowID, r, inputPlace, r.RequestID != "")
 	}
-	s, err := p.start(p.workflowID(r.RequestID), r, inputPlace)
+	s, err := p.start(p.workflowID(r.RequestID), r, inputPlace, r.RequestID != "")
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +96,7 @@ func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
 // StartOwn parses the start of one of Weft's own workflows. Only the route of that workflow may
 // call it. Start refuses these types and their ids.
 func (p *Parser) StartOwn(r *schema.StartRequest) (*Start, error) {
-	return p.anyStart(*r.WorkflowID, r, "")
+	return p.anyStart(*r.WorkflowID, r, "", r.RequestID != "")
 }
 
 // StartChild parses the start of a child. Its input only has to decode: code has encoded it,
@@ -100,9 +106,9 @@ func (p *Parser) StartOwn(r *schema.StartRequest) (*Start, error) {
 // workflows.
 func (p *Parser) StartChild(r *schema.StartRequest, own bool) (*Start, error) {
 	if !own || engine.OwnType(r.Type) {
-		return p.start(*r.WorkflowID, r, "")
+		return p.start(*r.WorkflowID, r, "", false)
 	}
-	return p.anyStart(*r.WorkflowID, r, "")
+	return p.anyStart(*r.WorkflowID, r, "", false)
 }
 
 // StartAndAwait parses a start that waits for the end of its run: see Await.
@@ -133,12 +139,13 @@ const (
 	resultPlace     = "result"
 )
 
-// start parses the start of a workflow that is not one of Weft's own. at is that of anyStart.
-func (p *Parser) start(workflowID string, r *schema.StartRequest, at string) (*Start, error) {
+// start parses the start of a workflow that is not one of Weft's own. at and repeats are those of
+// anyStart.
+func (p *Parser) start(workflowID string, r *schema.StartRequest, at string, repeats bool) (*Start, error) {
 	if err := cmp.Or(checkOwnType(r.Type), checkOwnID(workflowID)); err != nil {
 		return nil, err
 	}
-	return p.anyStart(workflowID, r, at)
+	return p.anyStart(workflowID, r, at, repeats)
 }
 
 // checkOwnType refuses a start of one of Weft's own workflows.
@@ -159,7 +166,10 @@ func checkOwnID(workflowID string) error {
 
 // anyStart parses the start of any workflow. The input has to be of its declared type, and at is
 // its place in the request. If at is empty, the input only has to decode.
-func (p *Parser) anyStart(workflowID string, r *schema.StartRequest, at string) (*Start, error) {
+//
+// repeats says that the request may be a repetition: it has an id. Then a start that the contract
+// does not have is returned, with Refused. Otherwise it is refused at once, which costs no read.
+func (p *Parser) anyStart(workflowID string, r *schema.StartRequest, at string, repeats bool) (*Start, error) {
 	if _, err := p.Target(workflowID, ""); err != nil {
 		return nil, err
 	}
@@ -167,30 +177,54 @@ func (p *Parser) anyStart(workflowID string, r *schema.StartRequest, at string) 
 	if err != nil {
 		return nil, err
 	}
-	code := p.Types.Workflow(r.Type)
-	switch {
-	case r.Type == "":
-		return nil, refusal.Invalid.New("the type is missing: give one of %q", p.Types.WorkflowNames())
-	case code == nil:
-		return nil, refusal.Invalid.New("there is no workflow type %q: give one of %q", r.Type, p.Types.WorkflowNames()).Knowing(p.Types.WorkflowNames())
+	s := &Start{workflow: workflowID, code: p.Types.Workflow(r.Type), reuse: ReusePolicy(r.IDReusePolicy), conflict: ConflictPolicy(r.IDConflictPolicy)}
+	if err := s.note(p.checkType(r.Type), repeats); err != nil {
+		return nil, err
 	}
 	retry, err := p.times(r)
 	if err != nil {
 		return nil, err
 	}
-	s := &Start{workflow: workflowID, code: code, reuse: ReusePolicy(r.IDReusePolicy), conflict: ConflictPolicy(r.IDConflictPolicy)}
 	if err := s.checkPolicies(); err != nil {
 		return nil, err
 	}
-	if err := p.checkCarried(r, code, at); err != nil {
+	input, err := p.payload(r.Input)
+	if err != nil {
+		return nil, err
+	}
+	if s.code != nil {
+		err = s.note(CheckInput(s.code, at, input), repeats)
+	}
+	if err := cmp.Or(err, checkCarried(r)); err != nil {
 		return nil, err
 	}
 	s.event = history.WorkflowExecutionStarted{
-		WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
+		WorkflowType: r.Type, Input: input, RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
 		StartDelay: history.Duration(r.StartDelay), Memo: r.Memo, SearchAttributes: r.SearchAttributes, Header: r.Header, Retry: retry,
 		Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
 	}
 	return s, nil
+}
+
+// note records why the contract does not have the start. It returns that if the start cannot be a
+// repetition.
+func (s *Start) note(refused error, repeats bool) error {
+	if !repeats {
+		return refused
+	}
+	s.refused = cmp.Or(s.refused, refused)
+	return nil
+}
+
+// checkType refuses a workflow type that does not exist.
+func (p *Parser) checkType(name string) error {
+	switch known := p.Types.WorkflowNames(); {
+	case name == "":
+		return refusal.Invalid.New("the type is missing: give one of %q", known)
+	case p.Types.Workflow(name) == nil:
+		return refusal.Invalid.New("there is no workflow type %q: give one of %q", name, known).Knowing(known)
+	}
+	return nil
 }
 
 // times returns the retry policy of a start, with the defaults filled in, or nil if it has none. It
@@ -253,16 +287,8 @@ func (s *Start) checkPolicies() error {
 	return nil
 }
 
-// checkCarried refuses an input, a header, a memo or search attributes that the run cannot carry.
-// at is that of anyStart.
-func (p *Parser) checkCarried(r *schema.StartRequest, code *engine.Workflow, at string) error {
-	input, err := p.payload(r.Input)
-	if err != nil {
-		return err
-	}
-	if err := CheckInput(code, at, input); err != nil {
-		return err
-	}
+// checkCarried refuses a header, a memo or search attributes that the run cannot carry.
+func checkCarried(r *schema.StartRequest) error {
 	if err := engine.CheckHeader(r.Header); err != nil {
 		return refusal.Invalid.New("%v", err)
 	}
@@ -284,8 +310,9 @@ func CheckAttributeNames(all history.SearchAttributes) error {
 	return nil
 }
 
-// withStart parses the start in a signal or an update for a run.
-func (p *Parser) withStart(t Target, r *schema.StartRequest) (*Start, error) {
+// withStart parses the start in a signal or an update for a run. requestID is the id of what it
+// comes with, as the request has it: a repetition has the same.
+func (p *Parser) withStart(t Target, r *schema.StartRequest, requestID string) (*Start, error) {
 	switch {
 	case t.run != "":
 		return nil, refusal.Invalid.New("a request with a start cannot pin a run: leave the runId out")
@@ -297,7 +324,7 @@ func (p *Parser) withStart(t Target, r *schema.StartRequest) (*Start, error) {
 	if err := checkOwnType(r.Type); err != nil {
 		return nil, err
 	}
-	s, err := p.anyStart(t.workflow, r, startInputPlace)
+	s, err := p.anyStart(t.workflow, r, startInputPlace, r.RequestID != "" || requestID != "")
 	if err != nil {
 		return nil, err
 	}

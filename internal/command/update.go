@@ -51,7 +51,7 @@ func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *
 	case r.Start.Cron != "":
 		return Update{}, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
 	}
-	u.start, err = p.withStart(t, r.Start)
+	u.start, err = p.withStart(t, r.Start, r.UpdateID)
 	return orNone(u, err)
 }
 

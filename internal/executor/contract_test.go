@@ -1,13 +1,17 @@
 package executor_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/testbed"
@@ -24,6 +28,9 @@ type (
 	looseItem struct {
 		SKU string `json:"sku"`
 	}
+	limitedItem struct {
+		SKU string `json:"sku" jsonschema:"minLength=3"`
+	}
 )
 
 var (
@@ -32,8 +39,10 @@ var (
 	basketDrop = workflow.NewSignal[basketItem]("drop")
 	basketDone = workflow.NewSignal[workflow.None]("done")
 	basketLook = workflow.NewQuery[basketItem, int]("look")
+	// basketOnly is a signal with limits.
+	basketOnly = workflow.NewSignal[limitedItem]("limited")
 
-	basketNames = workflow.Names(basketPut, basketDrop, basketDone, basketLook)
+	basketNames = workflow.Names(basketPut, basketDrop, basketOnly, basketDone, basketLook)
 )
 
 // runBasket collects items until it is done. It sets its handlers and receives its signals after a
@@ -81,7 +90,7 @@ func TestTheContractRefuses(t *testing.T) {
 		before := d.Snapshot()
 		for _, p := range []*testbed.Process{p, cold} {
 			refusedWith(t, p, 400, `"at":"input.quantity"`, "", `{"workflowId":"x","type":"basket","input":{"sku":"tea"}}`)
-			refusedWith(t, p, 400, `"known":["done","drop"]`, "/w/signals/drp", `{"input":{"sku":"tea","quantity":1}}`)
+			refusedWith(t, p, 400, `"known":["done","drop","limited"]`, "/w/signals/drp", `{"input":{"sku":"tea","quantity":1}}`)
 			refusedWith(t, p, 400, `"at":"input.quantity"`, "/w/signals/drop", `{"input":{"sku":"tea","quantity":"1"}}`)
 			refusedWith(t, p, 400, `there is \"quantiy\"`, "/w/signals/drop", `{"input":{"sku":"tea","quantiy":1}}`)
 			refusedWith(t, p, 422, `"type":"UnknownUpdate"`, "/w/updates/putt", `{"input":{"sku":"tea","quantity":1}}`)
@@ -157,10 +166,11 @@ func TestASignalOfCodeIsHeldAgainstTheContract(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		unknown, wrong, loose := workflow.NewSignal[basketItem]("drp"), workflow.NewSignal[int]("drop"), workflow.NewSignal[looseItem]("drop")
+		capitals, limit := workflow.NewSignal[map[string]any]("drop"), workflow.NewSignal[looseItem]("limited")
 		p := d.Start(executor.Options{}, workflow.Bind(basket, runBasket, basketNames), workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
 			texts := []string{}
 			to := workflow.External("w")
-			for _, sent := range []workflow.Future[workflow.None]{unknown.SendTo(ctx, to, basketItem{}), wrong.SendTo(ctx, to, 1), loose.SendTo(ctx, to, looseItem{"cup"})} {
+			for _, sent := range []workflow.Future[workflow.None]{unknown.SendTo(ctx, to, basketItem{}), wrong.SendTo(ctx, to, 1), loose.SendTo(ctx, to, looseItem{"cup"}), capitals.SendTo(ctx, to, map[string]any{"SKU": "pot", "Quantity": nil}), limit.SendTo(ctx, to, looseItem{"x"})} {
 				switch _, err := sent.Get(ctx); {
 				case err == nil:
 					texts = append(texts, "sent")
@@ -177,15 +187,191 @@ func TestASignalOfCodeIsHeldAgainstTheContract(t *testing.T) {
 		}
 		got, err := sender.Run(t.Context(), p.Client, "e", "")
 		texts := strings.Split(got, "\n")
-		if err != nil || len(texts) != 3 || !strings.Contains(texts[0], `takes no signal "drp": give one of ["done" "drop"]`) || !strings.Contains(texts[1], "input: want object, got number") || texts[2] != "sent" {
+		if err != nil || len(texts) != 5 || !strings.Contains(texts[0], `takes no signal "drp": give one of ["done" "drop" "limited"]`) || !strings.Contains(texts[1], "cannot unmarshal number") || !slices.Equal(texts[2:], []string{"sent", "sent", "sent"}) {
 			t.Errorf("%q, %v", texts, err)
 		}
 		if err := basketDone.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 			t.Error(err)
 		}
-		if items, err := basket.Get(p.Client, "w").Result(t.Context()); err != nil || !slices.Equal(items, []basketItem{{"tea", 1}, {"cup", 0}}) {
+		if items, err := basket.Get(p.Client, "w").Result(t.Context()); err != nil || !slices.Equal(items, []basketItem{{"tea", 1}, {"cup", 0}, {"pot", 0}}) {
 			t.Errorf("%v, %v", items, err)
 		}
 		d.CheckReplay(p)
 	})
+}
+
+// strictItem is an item of a later contract: the same type with one more required field.
+type strictItem struct {
+	basketItem
+	Shelf string `json:"shelf"`
+}
+
+// A request that was answered before a deployment gets the same answer after it, although the new
+// contract does not have it: its start has another input, or no such type any more. A request that
+// was not answered before is refused, and changes nothing.
+func TestARepetitionComesBeforeTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		strict := workflow.NewWorkflow[strictItem, []basketItem]("basket")
+		stricter := workflow.Bind(strict, func(ctx workflow.Context, first strictItem) ([]basketItem, error) {
+			return runBasket(ctx, first.basketItem)
+		}, basketNames)
+		for name, later := range map[string][]workflow.Registration{"a required field is added": {stricter}, "the type is removed": {workflow.Bind(sender, idle)}} {
+			d := testbed.New(t)
+			before := d.Idle(executor.Options{}, workflow.Bind(basket, runBasket, basketNames))
+			start := func(id string) string {
+				return `{"type":"basket","workflowId":"w","requestId":"` + id + `","input":{"sku":"tea","quantity":1}}`
+			}
+			with := func(kind, id string) string {
+				return `{"input":{"sku":"tea","quantity":1},"` + kind + `":"` + id + `","start":{"type":"basket","idConflictPolicy":"useExisting","input":{"sku":"tea","quantity":1}}}`
+			}
+			requests := []struct{ target, body, later string }{
+				{"", start("r1"), start("r2")},
+				{"/w/signals/drop", with("requestId", "s1"), with("requestId", "s2")},
+				{"/w/updates/put", with("updateId", "u1"), with("updateId", "u2")},
+				{"/x/signals/drop", with("requestId", "s3"), with("requestId", "s4")},
+				{"/y/updates/put", with("updateId", "u3"), with("updateId", "u4")},
+			}
+			for _, r := range requests {
+				if a := before.Do(http.MethodPost, "/v1/workflows"+r.target, r.body); a.Status >= 300 {
+					t.Fatalf("%s: %d %s", r.target, a.Status, a.Body)
+				}
+			}
+			log := d.Snapshot()
+			after := d.Idle(executor.Options{}, later...)
+			for _, r := range requests {
+				if a := after.Do(http.MethodPost, "/v1/workflows"+r.target, r.body); a.Status >= 300 {
+					t.Errorf("%s: %s again: %d %s", name, r.target, a.Status, a.Body)
+				}
+				refusedWith(t, after, 400, `urn:weft:problem:invalid`, r.target, r.later)
+			}
+			refusedWith(t, after, 400, `urn:weft:problem:invalid`, "/new/signals/drop", with("requestId", "s5"))
+			refusedWith(t, after, 400, `urn:weft:problem:invalid`, "/new/updates/put", with("updateId", "u5"))
+			if d.Snapshot() != log {
+				t.Errorf("%s: a repetition or a refused request has changed something", name)
+			}
+		}
+	})
+}
+
+func idle(workflow.Context, string) (string, error) { return "", nil }
+
+// The result of an activity of a pinned run is held against the contract of the run's build. A
+// process of another build says so, by hand and by token.
+func TestAResultIsHeldAgainstTheBuildOfItsRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		var token string
+		count := activity.New("count", func(ctx context.Context, _ activity.None) (n int, err error) {
+			token, err = activity.Token(ctx)
+			return 0, errors.Join(err, activity.ErrPending)
+		})
+		spell := activity.New("count", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
+		pinned := workflow.BindOptions{Pinned: true}
+		one := d.Start(executor.Options{Build: "build-1"}, count, workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
+			n, err := count.Run(ctx, activity.None{})
+			return strconv.Itoa(n), err
+		}, pinned))
+		two := d.Idle(executor.Options{Build: "build-2"}, spell, workflow.Bind(sender, idle, pinned))
+		var started struct{ RunID string }
+		one.Do(http.MethodPost, "/v1/workflows", `{"type":"sender","workflowId":"w","input":""}`).Into(t, &started)
+		synctest.Wait()
+		byHand := "/v1/workflows/w/activities/5/complete?runId=" + started.RunID
+		for _, r := range []struct {
+			p      *testbed.Process
+			result string
+			status int
+		}{{two, `"seven"`, 409}, {two, "7", 409}, {one, `"seven"`, 400}} {
+			for target, body := range map[string]string{byHand: `{"result":` + r.result + `}`, "/v1/activities/complete": `{"token":"` + token + `","result":` + r.result + `}`} {
+				if a := r.p.Do(http.MethodPost, target, body); a.Status != r.status {
+					t.Errorf("%s %s: %d %s, want %d", target, r.result, a.Status, a.Body, r.status)
+				}
+			}
+		}
+		if a := one.Do(http.MethodPost, byHand, `{"result":7}`); a.Status != http.StatusOK {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// A value where none is declared is refused. Nothing, null and {} are no value.
+func TestAValueWhereNoneIsDeclared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		empty := workflow.NewWorkflow[workflow.None, string]("empty")
+		poke := workflow.NewUpdate[workflow.None, workflow.None]("poke")
+		count := workflow.NewQuery[workflow.None, int]("count")
+		p := testbed.New(t).Start(executor.Options{}, workflow.Bind(empty, func(ctx workflow.Context, _ workflow.None) (string, error) {
+			poke.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })
+			count.Handle(ctx, func(workflow.None) (int, error) { return 1, nil })
+			_, err := basketDone.Receive(ctx)
+			return "", err
+		}, workflow.Names(poke, count, basketDone)))
+		targets := []string{"", "/w/updates/poke", "/w/queries/count", "/w/signals/done"}
+		for _, member := range []string{``, `,"input":null`, `,"input":{ }`} {
+			for _, target := range targets {
+				body := `{` + strings.TrimPrefix(member, ",") + `}`
+				if target == "" {
+					body = `{"type":"empty","workflowId":"w","idConflictPolicy":"useExisting","idReusePolicy":"allowDuplicate"` + member + `}`
+				}
+				if a := p.Do(http.MethodPost, "/v1/workflows"+target, body); a.Status >= 300 {
+					t.Errorf("%s %s: %d %s", target, body, a.Status, a.Body)
+				}
+			}
+		}
+		if _, err := empty.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil { // each done has ended a run
+			t.Fatal(err)
+		}
+		for _, input := range []string{`5`, `"x"`, `[]`, `{"x":1}`} {
+			refusedWith(t, p, 400, `"at":"input"`, "", `{"type":"empty","workflowId":"x","input":`+input+`}`)
+			refusedWith(t, p, 422, `"at":"input"`, "/w/updates/poke", `{"input":`+input+`}`)
+			refusedWith(t, p, 400, `"at":"input"`, "/w/queries/count", `{"input":`+input+`}`)
+			refusedWith(t, p, 400, `"at":"input"`, "/w/signals/done", `{"input":`+input+`}`)
+		}
+	})
+}
+
+// Names that begin with "weft." are reserved, also if code takes all names.
+func TestReservedNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := testbed.New(t).Start(executor.Options{}, workflow.Dynamic(func(ctx workflow.Context, _ string, _ workflow.Raw) (workflow.Raw, error) {
+			return nil, workflow.Sleep(ctx, time.Hour)
+		}))
+		if a := p.Do(http.MethodPost, "/v1/workflows", `{"type":"any","workflowId":"w"}`); a.Status != http.StatusCreated {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		const reserved = `names that begin with \"weft.\" are reserved`
+		refusedWith(t, p, 400, reserved, "/w/signals/weft.x", ``)
+		refusedWith(t, p, 404, reserved, "/w/queries/weft.x", ``)
+		refusedWith(t, p, 422, reserved, "/w/updates/weft.x", `{"input":1}`)
+		refusedWith(t, p, 400, `is one of Weft's own`, "", `{"type":"weft.x"}`)
+	})
+}
+
+// endless is a type whose decoder does not return.
+type endless struct{}
+
+func (*endless) UnmarshalJSON([]byte) error { select {} }
+
+// A decoder of the program that hangs does not hold the lock of the workflow.
+func TestADecoderThatHangs(t *testing.T) {
+	t.Parallel()
+	d := testbed.New(t)
+	put, drop := workflow.NewUpdate[endless, int]("put"), workflow.NewSignal[endless]("drop")
+	look := workflow.NewQuery[endless, int]("look")
+	p := d.Idle(executor.Options{QueryFor: time.Millisecond}, workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
+		_, err := basketDone.Receive(ctx)
+		return "", err
+	}, workflow.Names(put, drop, look, basketDone)))
+	if _, err := sender.Start(t.Context(), p.Client, "w", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"/w/updates/put", "/w/signals/drop", "/w/queries/look"} {
+		refusedWith(t, p, 409, "has not returned within 1ms", target, `{"input":1}`)
+	}
+	if err := basketDone.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
+		t.Error(err)
+	}
 }

@@ -134,9 +134,13 @@ func (b *bench) refused(status int, target, body string) func() {
 }
 
 // contract measures requests that the contract of a run's code does not have. Each reads the log
-// once, and a start reads nothing.
+// once. A start that cannot be a repetition, because it has no id, reads nothing.
 func (b *bench) contract() {
 	b.measure("start, of a wrong input", meter.Cost{}, b.refused(http.StatusBadRequest, "", `{"type":"sequence","input":"x"}`))
+	b.measure("start, of a wrong input, with a request id", meter.Cost{Reads: 1}, b.refused(http.StatusBadRequest, "", `{"type":"sequence","input":"x","requestId":"r"}`))
+	b.measure("start, of an unknown type, with a request id", meter.Cost{Reads: 1}, b.refused(http.StatusBadRequest, "", `{"type":"sequense","requestId":"r"}`))
+	b.measure("signal, with a start of a wrong input", meter.Cost{}, b.refused(http.StatusBadRequest, "/new/signals/mail", `{"start":{"type":"sequence","input":"x"}}`))
+	b.measure("signal, with a start of a wrong input, with a request id", meter.Cost{Reads: 1}, b.refused(http.StatusBadRequest, "/new/signals/mail", `{"requestId":"r","start":{"type":"sequence","input":"x"}}`))
 	b.measure("signal, of an unknown name", meter.Cost{Reads: 1}, b.refused(http.StatusBadRequest, "/a/signals/pike", ""))
 	b.measure("signal, of a wrong value", meter.Cost{Reads: 1}, b.refused(http.StatusBadRequest, "/a/signals/mail", `{"input":1}`))
 	b.measure("update, of an unknown name", meter.Cost{Reads: 1}, b.refused(http.StatusUnprocessableEntity, "/a/updates/ad", `{"input":1}`))

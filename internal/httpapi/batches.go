@@ -51,10 +51,13 @@ func (h *handler) startBatch(r *http.Request, body schema.StartBatchRequest) (st
 		return 0, answer, cmp.Or(refused, err)
 	}
 	if refused == nil {
+		refused = c.Refused()
+	}
+	if refused == nil {
 		refused = h.checkNames(r, &body)
 	}
 	if refused != nil {
-		return http.StatusOK, answer, h.unlessStarted(r, c, &body, refused)
+		return http.StatusOK, answer, h.unlessStarted(r, c, body.RequestID, refused)
 	}
 	started, err := h.service.Requests.Start(r.Context(), c)
 	switch {
@@ -87,11 +90,11 @@ func (h *handler) checkNames(r *http.Request, body *schema.StartBatchRequest) er
 	return h.service.Lists.CheckNames(r.Context(), names)
 }
 
-// unlessStarted returns a refusal of a start, or nil if an earlier sending of the request has
-// started the batch. That batch may itself be why the request is refused now: it may have deleted
-// all runs with the names of its filter.
-func (h *handler) unlessStarted(r *http.Request, c *command.Start, body *schema.StartBatchRequest, refused error) error {
-	if body.RequestID == "" || !errors.Is(refused, refusal.Invalid) && !errors.Is(refused, refusal.NotFound) {
+// unlessStarted returns a refusal of the start of one of Weft's own workflows, or nil if an earlier
+// sending of the request, with the same id, has opened its run. A batch may itself be why it is
+// refused now: it may have deleted all runs with the names of its filter.
+func (h *handler) unlessStarted(r *http.Request, c *command.Start, requestID string, refused error) error {
+	if requestID == "" || !errors.Is(refused, refusal.Invalid) && !errors.Is(refused, refusal.NotFound) {
 		return refused
 	}
 	run, err := h.service.Requests.FindStart(r.Context(), c)

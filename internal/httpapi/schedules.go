@@ -35,8 +35,9 @@ func (h *handler) createSchedule(r *http.Request, body schema.CreateScheduleRequ
 	if body.Schedule == nil {
 		return 0, answer, refusal.Invalid.New("what the schedule does is missing: give schedule")
 	}
-	if err := h.checkAction(&body.Schedule.Action); err != nil {
-		return 0, answer, err
+	refused := h.checkAction(&body.Schedule.Action)
+	if refused != nil && body.RequestID == "" {
+		return 0, answer, refused
 	}
 	answer.ScheduleID = body.ScheduleID
 	state, err := json.Marshal(stored.Input{ID: body.ScheduleID, Schedule: storedSchedule(body.Schedule)})
@@ -52,6 +53,9 @@ func (h *handler) createSchedule(r *http.Request, body schema.CreateScheduleRequ
 	})
 	if err != nil {
 		return 0, answer, err
+	}
+	if refused != nil {
+		return http.StatusOK, answer, h.unlessStarted(r, c, body.RequestID, refused)
 	}
 	started, err := h.service.Requests.Start(r.Context(), c)
 	switch {
@@ -141,15 +145,21 @@ func checkChange(h *handler, b *schema.UpdateScheduleRequest) error {
 	return h.checkAction(&b.Schedule.Action)
 }
 
-// checkAction refuses an action with search attributes that no filter finds, or with an input that
-// is not of the declared type of its workflow. The schedule refuses a type that does not exist.
+// checkAction refuses an action with search attributes that no filter finds, with a type that does
+// not exist, or with an input that is not of the declared type of its workflow. The schedule
+// refuses types of Weft's own.
 func (h *handler) checkAction(a *schema.ScheduleAction) error {
 	if err := command.CheckAttributeNames(a.SearchAttributes); err != nil {
 		return err
 	}
-	code := h.service.Process.Registry.Workflow(a.Type)
-	if code == nil || engine.OwnType(a.Type) {
+	registry := h.service.Process.Registry
+	code := registry.Workflow(a.Type)
+	switch {
+	case a.Type == "" || engine.OwnType(a.Type):
 		return nil
+	case code == nil:
+		known := registry.WorkflowNames()
+		return refusal.Invalid.New("there is no workflow type %q: give one of %q", a.Type, known).Knowing(known)
 	}
 	return command.CheckInput(code, "action.input", history.Payload(a.Input))
 }

@@ -93,10 +93,11 @@ func ValueBy[T any](by Converter) engine.Value {
 	if by == nil || t == reflect.TypeFor[None]() {
 		return ValueOf[T]()
 	}
+	decodes := decodes[T](by)
 	return engine.Value{
-		Type: t, Converter: by,
+		Type: t, Converter: by, Decodes: decodes, RunsCode: func() bool { return true },
 		Check: func(at string, p history.Payload, _ bool) error {
-			_, err := DecodeBy[T](by, p)
+			err := decodes(p)
 			if err == nil {
 				return nil
 			}

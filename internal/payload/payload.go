@@ -64,7 +64,7 @@ func Decode[T any](p history.Payload) (v T, err error) {
 		return v, engine.ErrMissingInput
 	}
 	if _, none := any(v).(None); none {
-		return v, nil // sending something where nothing is wanted does no harm
+		return v, nil // what code of another build has sent does no harm; of callers, the boundary refuses it
 	}
 	defer func() {
 		if value := recover(); value != nil {

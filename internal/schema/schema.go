@@ -151,6 +151,11 @@ type UpdateResponse struct {
 	Stage    string           `json:"stage"`
 	Result   history.Payload  `json:"result,omitempty"`
 	Failure  *failure.Failure `json:"failure,omitempty"`
+	// At is the place in the request that is wrong, as in "input.quantity", and Known are the names
+	// of updates that exist. They are set if the contract of the run's code does not have the
+	// update.
+	At    string   `json:"at,omitempty"`
+	Known []string `json:"known,omitempty"`
 	// Started says whether this request opened the run; only for an update with a start.
 	Started *bool `json:"started,omitempty"`
 }

@@ -159,7 +159,7 @@ test("an unknown query is refused with the reason", async () => {
   await button(page, "Query").click();
   await form.getByLabel("Query").fill("nothing");
   await button(form, "Ask").click();
-  await form.getByRole("alert").getByText(`no such query; this run answers ["status"]`).waitFor();
+  await form.getByRole("alert").getByText(`takes ["status"]`).waitFor();
   assert.equal(await form.locator(".outcome").count(), 0);
   await closePage(page);
 });

@@ -226,7 +226,14 @@ class CallTest(unittest.TestCase):
         would_start = Answering(says({"updateId": "u", "stage": "rejected", "failure": {"kind": "application", "message": "no"}}, 422))
         rejected = would_start.weft.call("a", "b")
         assert rejected.stage == "rejected"
-        self.assertEqual((rejected.run_id, rejected.error), (None, OtherError("no")))
+        self.assertEqual((rejected.run_id, rejected.error, rejected.at, rejected.known), (None, OtherError("no"), None, ()))
+
+    def test_a_rejected_update_has_the_place_and_the_names(self) -> None:
+        refused = {**PLACE, "stage": "rejected", "failure": {"kind": "application"}}
+        client = Answering(says({**refused, "at": "input.sku"}, 422), says({**refused, "known": ["addItem"]}, 422))
+        wrong, unknown = client.weft.call("a", "b"), client.weft.call("a", "b")
+        assert wrong.stage == "rejected" and unknown.stage == "rejected"
+        self.assertEqual((wrong.at, unknown.known), ("input.sku", ("addItem",)))
 
 
 class DeadlineTest(unittest.TestCase):

@@ -108,9 +108,10 @@ export type Accepted = Place & { stage: "accepted" };
 
 /**
  * An update that was refused, by its validator or because its name or its input is wrong. It has no
- * effect. Without a `runId` it would have started the run.
+ * effect. Without a `runId` it would have started the run. `at` is the place in the request that is
+ * wrong, as in `input.quantity`, and `known` are the names of updates that exist.
  */
-export type Rejected<E = never> = Omit<Place, "runId"> & { stage: "rejected"; runId?: string } & Failed<E>;
+export type Rejected<E = never> = Omit<Place, "runId"> & { stage: "rejected"; runId?: string; at?: string; known?: string[] } & Failed<E>;
 
 /**
  * The outcome of an update: its handler's result, the error that the handler returned, or a

@@ -35,6 +35,9 @@ test("call returns the result of an update, or the reason of its rejection", asy
   const unknown = await weft.call("cart-1", "a/b?c", {});
   assert(unknown.stage === "rejected");
   assert.match(unknown.failure.message ?? "", /no such update: "a\/b\?c"/);
+  assert(unknown.known?.includes("addItem"));
+  const wrong = await weft.call("cart-1", "addItem", { sku: "tea", quantity: "1" });
+  assert(wrong.stage === "rejected" && wrong.at === "input.quantity");
   assert.equal((await weft.query<{ total: Total }>("cart-1", "cart")).result.total.items, 2);
 });
 

@@ -33,6 +33,9 @@ func Compile(t reflect.Type) (*Checker, error) {
 // Shape describes what the Checker accepts.
 func (c *Checker) Shape() *Shape { return c.shape }
 
+// RunsCode reports whether Check may call a decoder of the program's, which may hang.
+func (c *Checker) RunsCode() bool { return c.shape.custom }
+
 // Check returns an [Error] about the first place of a text that the type does not accept, or nil.
 // at begins the path of the error, as in "input". A lenient check requires no field.
 func (c *Checker) Check(at string, text []byte, lenient bool) error {

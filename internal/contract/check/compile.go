@@ -36,6 +36,8 @@ type compiler struct {
 	done   map[*Shape]bool
 	// pointers are the shapes of pointers to what is not done yet. They are copied at the end.
 	pointers map[*Shape]*Shape
+	// custom says that a type has a decoder of its own.
+	custom bool
 }
 
 // compile returns the shape of a type.
@@ -52,6 +54,7 @@ func compile(t reflect.Type) (*Shape, error) {
 	if s.Kind == Own || s.Kind == Text {
 		s.own = decoderOf(s.Type, false, false)
 	}
+	s.custom = c.custom
 	return s, nil
 }
 
@@ -109,9 +112,11 @@ func (c *compiler) fill(s *Shape, path string) error {
 		s.Kind = Number
 		s.bounds.minFloat, s.bounds.maxFloat = math.Inf(-1), math.Inf(1)
 	case implements(t, jsonTypes):
+		c.custom = true
 		s.Kind, s.Nullable = Own, false
 		s.own = decoderOf(t, t.Name() == "", false)
 	case implements(t, textTypes) && !s.setAlsoText():
+		c.custom = true
 		s.Kind = Text
 		s.own = decoderOf(t, t.Name() == "", false)
 	default:

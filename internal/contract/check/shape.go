@@ -79,6 +79,7 @@ type Shape struct {
 
 	// own is the decoder of an Own or a Text. That of a Key gets the name with its quotes.
 	own      func(text []byte) error
+	custom   bool           // it is a Checker's, and a type in it has a decoder of its own
 	bounds   bounds         // of numbers
 	byName   map[string]int // of Fields
 	byFolded map[string]int // of Fields, by their names without regard to capitals

@@ -28,7 +28,7 @@
 //	runlog.Reader    RunBefore
 //	runlog.View      Command EnsureFresh EnsureLoaded Other Previous
 //	runner.Code      Drop
-//	session          TypeOf
+//	session          Bounded TypeOf
 //	session.Process  At Keep Parser Timestamp TooLarge
 //	session.Session  Commit Run Writer
 //	starts           CheckReuse Event LookForSignal

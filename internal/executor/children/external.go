@@ -1,6 +1,7 @@
 package children
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -131,7 +132,9 @@ func refusedSignal(t *session.Session, run *engine.Run, arrives history.Event) *
 		return nil
 	}
 	var refused *refusal.Error
-	if errors.As(command.CheckSignal(session.TypeOf(t, run), signal, true), &refused) {
+	code := session.TypeOf(t, run)
+	err, hung := session.Bounded(t.Process, command.Taken(code, engine.SignalName, signal.SignalName), func() error { return command.CheckSignalOfCode(code, signal) })
+	if errors.As(cmp.Or(hung, err), &refused) {
 		return failure.FromError(failure.New(failure.ErrInvalid.Type, refused.Detail))
 	}
 	return nil

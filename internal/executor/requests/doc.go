@@ -39,7 +39,7 @@
 //	runner              Ident WaitsOf
 //	runner.Code         CatchUp Drop Query
 //	runner.Runner       Barred
-//	session             EndOf NoSuchWorkflow NotLatest Problem ReadRuns RecordRun
+//	session             Bounded EndOf NoSuchWorkflow NotLatest Problem ReadRuns RecordRun
 //	                    RequireUnchanged RunClosed TypeOf WalkRuns
 //	session.Options     MaxPut
 //	session.Process     Begin Carry Observed OpenWithin Problem ReadBeside Request Timestamp

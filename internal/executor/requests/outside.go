@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 			return err
 		}
 		w := activities.Outside(run, m, kept)
-		if err := checkResult(s.Process, w.Activity.ActivityType, result, f); err != nil {
+		if err := checkResult(ctx, t, run, w.Activity.ActivityType, result, f); err != nil {
 			return err
 		}
 		w.Asked = w.Activity.CancelRequested
@@ -77,12 +78,21 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 }
 
 // checkResult refuses a result that is not of the activity's declared type: the run could be stuck
-// until another deployment. A failure has no result.
-func checkResult(s *session.Process, activityType string, result history.Payload, f *failure.Failure) error {
+// until another deployment. The contract is that of the build that runs the code of the run, so an
+// OtherBuild comes first. A failure has no result, and needs no build.
+func checkResult(ctx context.Context, t *session.Session, run *engine.Run, activityType string, result history.Payload, f *failure.Failure) error {
 	if f != nil {
 		return nil
 	}
-	return command.CheckResult(s.Registry.Activity(activityType), result)
+	if err := commit.CheckBuild(ctx, t, run); err != nil {
+		return err
+	}
+	code := t.Process.Registry.Activity(activityType)
+	if code == nil {
+		return nil
+	}
+	err, hung := session.Bounded(t.Process, code.Result, func() error { return command.CheckResult(code, result) })
+	return cmp.Or(hung, err)
 }
 
 // retryOutside records that an attempt has failed, and sends the next: a request sends first, and

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -137,12 +138,20 @@ func (calls group) holdAgainst(t *session.Session, run *engine.Run) group {
 
 // breaks reports whether the contract of code does not have the call. If so, it answers it.
 func (c *updateCall) breaks(code *engine.Workflow) bool {
-	rejected, err := command.CheckUpdate(code, &c.request)
-	if rejected != nil {
-		c.answer.Stage, c.answer.Failure = schema.StageRejected, rejected
+	type verdict struct {
+		rejected *command.UpdateRefusal
+		err      error
 	}
-	c.err = err
-	return rejected != nil || err != nil
+	request := c.request
+	v, hung := session.Bounded(c.process, command.Taken(code, engine.UpdateName, request.Name), func() (v verdict) {
+		v.rejected, v.err = command.CheckUpdate(code, &request)
+		return v
+	})
+	if r := v.rejected; r != nil {
+		c.answer.Stage, c.answer.Failure, c.answer.At, c.answer.Known = schema.StageRejected, r.Failure, r.At, r.Known
+	}
+	c.err = cmp.Or(hung, v.err)
+	return v.rejected != nil || c.err != nil
 }
 
 // retryTooLarge goes on after the commit of the calls' task has failed with err: if it was too

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -254,7 +255,9 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryRe
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
 			return err
 		}
-		if err := command.CheckQuery(session.TypeOf(t, run), q); err != nil {
+		code := session.TypeOf(t, run)
+		err, hung := session.Bounded(t.Process, command.Taken(code, engine.QueryName, q.Name()), func() error { return command.CheckQuery(code, q) })
+		if err := cmp.Or(hung, err); err != nil {
 			return err
 		}
 		if err := refused(t, run, runner.CodeQuery); err != nil {

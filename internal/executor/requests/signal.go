@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -58,10 +59,17 @@ func checkSignal(ctx context.Context, t *session.Session, run *engine.Run, signa
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
 		return err
 	}
-	if err := command.CheckSignal(session.TypeOf(t, run), signal.Attributes.(*history.WorkflowExecutionSignaled), false); err != nil {
+	if err := takesSignal(t, session.TypeOf(t, run), signal); err != nil {
 		return t.RequireFresh(ctx, err)
 	}
 	return nil
+}
+
+// takesSignal refuses a signal that the contract of code does not have.
+func takesSignal(t *session.Session, code *engine.Workflow, signal history.Event) error {
+	a := signal.Attributes.(*history.WorkflowExecutionSignaled)
+	err, hung := session.Bounded(t.Process, command.Taken(code, engine.SignalName, a.SignalName), func() error { return command.CheckSignal(code, a) })
+	return cmp.Or(hung, err)
 }
 
 // lookForSignal reads whether a signal has arrived at a run that is not open: at the one that the

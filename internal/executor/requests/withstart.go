@@ -104,13 +104,15 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 
 // lookForTaker reads whether an update opens no run. It opens none if this start has opened the
 // latest run, or uses an open one, or if the update has an outcome already, at the latest run or at
-// the one that it continues, or is in flight at an open one.
+// the one that it continues, or is in flight at an open one. A start that the contract does not
+// have uses no open run, unless the update has arrived there before.
 func lookForTaker(ctx context.Context, t *session.Session, w *withStart, latest *engine.Run, updateID string) (bool, error) {
 	if same, err := w.lookForStart(ctx, t, latest); same || err != nil {
 		return same, err
 	}
 	open := !latest.State.Status.Closed()
-	if open && w.request.Conflict() == command.UseExisting {
+	uses := open && w.request.Conflict() == command.UseExisting
+	if uses && w.request.Refused() == nil {
 		return true, nil
 	}
 	if _, admitted := latest.State.Admitted[updateID]; admitted && open {
@@ -124,7 +126,7 @@ func lookForTaker(ctx context.Context, t *session.Session, w *withStart, latest 
 		return false, err
 	}
 	known := before.State.Updates[updateID]
-	return known != nil && known.Completed != nil, nil
+	return known != nil && (known.Completed != nil || uses), nil
 }
 
 // signalWithStart commits a signal to the open run, or opens one with it.
@@ -143,6 +145,8 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 		switch open := !latest.State.Status.Closed(); {
 		case err != nil || arrived:
 			return err
+		case !same && w.request.Refused() != nil:
+			return w.request.Refused()
 		case same && !open:
 			return session.RunClosed(latest)
 		case same || open && w.request.Conflict() != command.TerminateExisting:
@@ -157,7 +161,7 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 	if err != nil {
 		return err
 	}
-	if err := command.CheckSignal(w.request.Code(), signal.Attributes.(*history.WorkflowExecutionSignaled), false); err != nil {
+	if err := takesSignal(t, w.request.Code(), signal); err != nil {
 		return err
 	}
 	_, _, err = commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started), signal}, CheckSignals: true})

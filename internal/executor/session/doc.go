@@ -31,7 +31,7 @@
 //
 //	attempts         NewRecords
 //	host             Backoff Expired
-//	host.Host        ID Now Wait WithTimeout
+//	host.Host        Guard ID Now Wait WithTimeout
 //	lock             New
 //	lock.Table       Acquire AcquireWithin Release
 //	lock.Watchers    Detach DetachRows Watch

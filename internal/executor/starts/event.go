@@ -12,7 +12,7 @@ import (
 // trace, and what the deployment fixes for the life of the run.
 func Event(ctx context.Context, s *session.Process, c *command.Start) *history.WorkflowExecutionStarted {
 	e := c.Event()
-	if c.Code().Pinned {
+	if code := c.Code(); code != nil && code.Pinned {
 		e.Build = s.Options.Build
 	}
 	e.TraceParent = s.Observed().TraceParent(ctx)

@@ -14,7 +14,8 @@ import (
 
 // CheckConflict says whether there is room for another run: replaced is the one that is open and to
 // be terminated. The run that an earlier sending of the same start opened, or one that is to be
-// used in its place, is in the answer. It refuses a start that may not open a run.
+// used in its place, is in the answer. It refuses a start that may not open a run, and one that the
+// contract does not have, unless an earlier sending of it has opened a run.
 func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, answer *schema.StartResponse) (replaced *engine.Run, err error) {
 	replaced, err = findRoom(ctx, t, c, answer)
 	if err == nil && answer.RunID == "" {
@@ -27,9 +28,12 @@ func CheckConflict(ctx context.Context, t *session.Session, c *command.Start, an
 func findRoom(ctx context.Context, t *session.Session, c *command.Start, answer *schema.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.Run()
 	if latest == nil {
-		return nil, nil
+		return nil, c.Refused()
 	}
 	if answer.RunID, err = LookForStart(ctx, t, latest, c); err != nil || answer.RunID != "" {
+		return nil, err
+	}
+	if err := c.Refused(); err != nil {
 		return nil, err
 	}
 	if latest.State.Status.Closed() {

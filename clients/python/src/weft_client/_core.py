@@ -527,7 +527,8 @@ def outcome_of(answer: dict[str, Any], errors: Errors, cost: Cost) -> AnyOutcome
     if answer["stage"] == "rejected":
         failure = failure or {}
         error = error_of(failure, errors)
-        return Rejected(update_id=update_id, run_id=run_id, started=started, cost=cost, failure=failure, error=error)
+        at, known = answer.get("at"), tuple(answer.get("known", ()))
+        return Rejected(update_id=update_id, run_id=run_id, started=started, cost=cost, failure=failure, error=error, at=at, known=known)
     if not isinstance(run_id, str):
         unexpected = UnexpectedAnswer("an accepted update has no run: check the address")
         unexpected.cost = cost

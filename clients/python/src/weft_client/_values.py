@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
@@ -145,6 +145,10 @@ class Rejected(_Place, Generic[E]):
     stage: Literal["rejected"] = field(default="rejected", init=False)
     error: E
     failure: Failure
+    at: str | None = None
+    """The place in the request that is wrong, as in input.quantity, or None."""
+    known: Sequence[str] = ()
+    """The names of updates that exist, if there is no such update."""
 
 
 Outcome: TypeAlias = Completed[R] | Failed[E | OtherError] | Rejected[E | OtherError]
