@@ -22,8 +22,8 @@ var attemptMutants = []mutant{
 	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/executor/activities/activity.go", within: 1000,
-		old: "	err := commitResult(within, s, w, e, items, follows)\n",
-		new: "	if err := s.Outbox.SendResult(within, resultMessage(w, e, 0)); true {\n		return nil, err\n	}\n	err := commitResult(within, s, w, e, items, follows)\n", more: true,
+		old: "	err = commitResult(within, s, w, e, items, follows)\n",
+		new: "	if err := s.Outbox.SendResult(within, endMessage(w, e, 0)); true {\n		return nil, err\n	}\n	err = commitResult(within, s, w, e, items, follows)\n", more: true,
 	},
 	{
 		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go", hint: 27,
