@@ -204,12 +204,13 @@ type Execution struct {
 
 // Lets reports whether an execution of an attempt may end it, with a result or a failure. e is the
 // execution that has published the last batch of the activity, and nil if none has. since is what
-// the ending execution knows: itself, if it has published, and otherwise what e was when it began.
+// the ending execution knows: itself, without a batch, if it has published, and otherwise what e was
+// when it began.
 //
 // If another execution has published since then, that one has taken over, and its items would be
 // half a stream. Items of earlier attempts do not matter.
 func (e *Execution) Lets(attempt int, since Execution) bool {
-	return e == nil || e.Attempt < attempt || e.ID == since.ID && e.Batch == since.Batch
+	return e == nil || e.Attempt < attempt || e.ID == since.ID && (since.Batch == 0 || e.Batch == since.Batch)
 }
 
 // Follows reports whether a batch of an execution follows those that the log has of its activity:

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -327,6 +328,53 @@ func TestOvertakenCopiesAreSentAgain(t *testing.T) {
 				t.Errorf("a message that is a duplicate: %v; %s copies", duplicate, sent)
 			}
 			x.finish()
+		})
+	}
+}
+
+// A batch lands, and its put is not answered. The attempt fails. The execution finds its own batch,
+// and has not been overtaken: its failure stands, and the next attempt follows.
+func TestABatchWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, batch := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			d := testbed.New(t)
+			hooks, attempts := d.Hook(), 0
+			p := d.Start(executor.Options{}, streams(func(ctx context.Context, _ int) (string, error) {
+				if attempts++; attempts == 2 {
+					return "done", activity.Publish(ctx, tokensOf, "b")
+				}
+				for i := range batch {
+					if i == batch-1 {
+						landed := false
+						hooks.Always(testbed.OnPut, func(do func() error) error {
+							if !landed {
+								landed = true
+								_ = do()
+							}
+							return store.ErrUnknown
+						})
+						defer hooks.Always(testbed.OnPut, nil)
+					}
+					if err := activity.Publish(ctx, tokensOf, "a"); err != nil {
+						return "", err
+					}
+				}
+				return "", errors.New("the put was answered")
+			}, activity.Options{StartToClose: time.Hour})...)
+			run, err := streaming.Start(t.Context(), p.Client, "s", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if result, err := run.Result(t.Context()); err != nil || result != "done" || attempts != 2 || time.Since(began) > time.Minute {
+				t.Errorf("%q, %v of %d attempts after %v", result, err, attempts, time.Since(began))
+			}
+			want := []string{"0a1", "1a1"}[:batch]
+			want = append(want, fmt.Sprint(batch, "b2"))
+			if items, _ := itemsRead(t, p.Client, "s"); !slices.Equal(items, want) {
+				t.Errorf("the items are %v, want %v", items, want)
+			}
 		})
 	}
 }

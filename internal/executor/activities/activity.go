@@ -530,7 +530,7 @@ func resultMessage(w *Attempt, e history.Event, due history.Timestamp) engine.Me
 
 // endMessage is resultMessage for the end of an execution of the attempt.
 func endMessage(w *Attempt, e history.Event, due history.Timestamp) engine.Message {
-	m, since := resultMessage(w, e, due), w.knows()
+	m, since := resultMessage(w, e, due), w.knows(nil)
 	m.Since = &since
 	return m
 }

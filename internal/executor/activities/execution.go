@@ -35,21 +35,26 @@ func (p *publisher) fenced() bool {
 }
 
 // since returns what the execution knows of the batches of its activity: see engine.Execution.Lets.
-func (p *publisher) since() engine.Execution {
+// published is the execution that has published the last batch, as far as is known. It may be this
+// one, with a batch whose put was not answered.
+func (p *publisher) since(published *engine.Execution) engine.Execution {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if published != nil && published.ID == p.execution {
+		p.batch = max(p.batch, published.Batch)
+	}
 	if p.batch > 0 {
-		return engine.Execution{ID: p.execution, Attempt: p.w.Number, Batch: p.batch}
+		return engine.Execution{ID: p.execution, Attempt: p.w.Number}
 	}
 	return p.w.since
 }
 
-// knows returns what an execution knows of the batches of its activity.
-func (w *Attempt) knows() engine.Execution {
+// knows returns what an execution knows of the batches of its activity: see publisher.since.
+func (w *Attempt) knows(published *engine.Execution) engine.Execution {
 	if w.publisher == nil {
 		return w.since
 	}
-	return w.publisher.since()
+	return w.publisher.since(published)
 }
 
 // last returns the event of the last batch of an attempt that has succeeded, which is written
@@ -114,7 +119,7 @@ var errOvertaken = fmt.Errorf("another execution of the attempt has published it
 func withLast(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, last *history.ActivityItemsPublished, e history.Event) ([]history.Event, error) {
 	published := run.State.Activities[w.Delivery.EventID].Publishing
 	switch {
-	case last == nil && !published.Lets(w.Number, w.knows()):
+	case last == nil && !published.Lets(w.Number, w.knows(published)):
 		return nil, t.RequireFresh(ctx, errOvertaken)
 	case last == nil, published != nil && published.ID == last.Execution && published.Batch >= last.Batch:
 		return []history.Event{e}, nil
@@ -128,8 +133,8 @@ func withLast(ctx context.Context, t *session.Session, run *engine.Run, w *Attem
 // no commit. It costs a read if the execution has published, and nothing if the activity is not
 // known to publish.
 func checkOvertaken(ctx context.Context, s *session.Process, w *Attempt) error {
-	since := w.knows()
-	if since.ID == "" {
+	published := w.publisher != nil && w.publisher.hasPublished()
+	if !published && w.since.ID == "" {
 		return nil
 	}
 	return s.At(ctx, w.Delivery.WorkflowID, func(ctx context.Context, t *session.Session) error {
@@ -137,23 +142,30 @@ func checkOvertaken(ctx context.Context, s *session.Process, w *Attempt) error {
 		if err != nil || place != inbox.InLog || !run.Needed(w.Delivery.Message) {
 			return err
 		}
-		if since != w.since {
+		if published {
 			if err := t.RequireFresh(ctx, nil); err != nil {
 				return err
 			}
 		}
-		if !run.State.Activities[w.Delivery.EventID].Publishing.Lets(w.Number, since) {
+		if by := run.State.Activities[w.Delivery.EventID].Publishing; !by.Lets(w.Number, w.knows(by)) {
 			return t.RequireFresh(ctx, errOvertaken)
 		}
 		return nil
 	})
 }
 
+// hasPublished reports whether the execution has put a batch, whose put may not have been answered.
+func (p *publisher) hasPublished() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.execution != ""
+}
+
 // learn ends an execution of whose activity a read shows that another execution published the last
 // batch. It returns false if none has. before is what the execution knew before the read: if it has
-// published since, the read says nothing.
+// published its first batch since, the read says nothing.
 func (p *publisher) learn(before engine.Execution, published *engine.Execution) bool {
-	if published == nil || published.Attempt < p.w.Number || published.ID == before.ID || p.since() != before {
+	if published == nil || published.Attempt < p.w.Number || published.ID == before.ID || p.since(published) != before {
 		return false
 	}
 	p.mu.Lock()

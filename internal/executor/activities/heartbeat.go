@@ -163,7 +163,7 @@ func (h *heartbeater) state() *attempts.Record {
 // has taken over. It returns true if that is unknown.
 func (h *heartbeater) wanted(ctx context.Context) bool {
 	wanted := true
-	m, before := h.w.Delivery.Message, h.w.knows()
+	m, before := h.w.Delivery.Message, h.w.knows(nil)
 	var published *engine.Execution
 	err := h.s.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
