@@ -208,9 +208,12 @@ type Execution struct {
 // when it began.
 //
 // If another execution has published since then, that one has taken over, and its items would be
-// half a stream. Items of earlier attempts do not matter.
+// half a stream. So has one of a later attempt. Items of earlier attempts do not matter.
 func (e *Execution) Lets(attempt int, since Execution) bool {
-	return e == nil || e.Attempt < attempt || e.ID == since.ID && (since.Batch == 0 || e.Batch == since.Batch)
+	if e == nil || e.Attempt != attempt {
+		return e == nil || e.Attempt < attempt
+	}
+	return e.ID == since.ID && (since.Batch == 0 || e.Batch == since.Batch)
 }
 
 // Follows reports whether a batch of an execution follows those that the log has of its activity:

@@ -13,6 +13,18 @@ var attemptMutants = []mutant{
 		old: "	return batch == 1 && attempt >= e.Attempt\n", new: "	return true\n",
 	},
 	{
+		name: "an execution that was overtaken ends its attempt", file: "engine/topic.go", within: 1000,
+		old: "	if e == nil || e.Attempt != attempt {\n", new: "	if true {\n		return true\n	}\n	if e == nil || e.Attempt != attempt {\n",
+	},
+	{
+		name: "the result of an overtaken execution waits in its queue, and is taken", file: "engine/message.go", within: 4000, more: true,
+		old: "	if m.Kind != TakeResult || m.Since == nil {\n", new: "	if true {\n",
+	},
+	{
+		name: "the last batch of an attempt is lost", file: "internal/executor/activities/activity.go", within: 1000, more: true,
+		old: "	return items, nil, dropped(err)\n", new: "	return nil, nil, dropped(err)\n",
+	},
+	{
 		name: "nothing ends an activity whose queue nobody serves", file: "internal/executor/deliveries/handle.go", within: 4000, more: true,
 		old: "	case engine.CloseActivity:\n", new: "	case engine.CloseActivity:\n		return nil\n	case engine.MessageKind(99):\n",
 	},
