@@ -485,7 +485,7 @@ func TestLets(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		published *engine.Execution
-		since     Execution
+		since     engine.Execution
 		want      bool
 	}{
 		{"nobody has published", nil, engine.Execution{}, true},
