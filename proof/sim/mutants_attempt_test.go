@@ -22,7 +22,7 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "the last batch of an attempt is lost", file: "internal/executor/activities/activity.go", within: 1000, more: true,
-		old: "	return items, nil, dropped(err)\n", new: "	return nil, nil, dropped(err)\n",
+		old: "	return items, nil, dropped(err)\n", new: "	items = nil\n	return items, nil, dropped(err)\n",
 	},
 	{
 		name: "nothing ends an activity whose queue nobody serves", file: "internal/executor/deliveries/handle.go", within: 4000, more: true,
