@@ -23,10 +23,10 @@ import (
 // An attempt that is retried starts over: its items are published again, and each item has its
 // attempt and execution, by which readers tell. Batches of two executions never interleave.
 //
-// It returns ErrActivityEnded if the workflow no longer waits for the activity, and ErrCanceled
-// if another execution of the attempt has taken over, which alone may end the attempt then. Return
-// such an error: the attempt should end. A local activity cannot publish. In a unit test, which calls the activity's function with
-// a context of its own, Publish does nothing.
+// It returns ErrActivityEnded if the workflow no longer waits for the activity, and ErrCanceled if
+// another execution of the attempt has taken over, which alone may end the attempt then. Return
+// such an error: the attempt should end. A local activity cannot publish. In a unit test, which
+// calls the activity's function with a context of its own, Publish does nothing.
 func Publish[T any](ctx context.Context, topic workflow.Topic[T], items ...T) error {
 	encoded := make([][]byte, len(items))
 	for i, item := range items {
@@ -56,8 +56,8 @@ type Publishing[T any] struct {
 // good, the attempt has failed, and is not retried. Items that wait when an attempt fails are
 // dropped: the next attempt starts over.
 //
-// If the store refuses a batch for now, it is tried again after 2 s, 4 s and so on up to 30 s, while
-// the attempt runs. Items wait behind it, in order, until the batch is full.
+// If the store refuses a batch for now, it is tried again after 2 s, 4 s and so on up to 30 s,
+// while the attempt runs. Items wait behind it, in order, until the batch is full.
 //
 //	steps := activity.Publisher(ctx, Progress)
 //	for token := range answer {

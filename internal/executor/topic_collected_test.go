@@ -65,7 +65,9 @@ func TestLastBatchesRefusedForGood(t *testing.T) {
 		},
 		"a topic too many, after the commit of the result has failed": {
 			func(add func(workflow.Topic[string], string) error) error { return add(free, "a") },
-			`topic "topic99" is one too many`, map[string]int{"topic99": 0, "topic100": 1}, false, true,
+			`topic "topic99" is one too many`,
+			map[string]int{"topic99": 0, "topic100": 1},
+			false, true,
 		},
 		"too large, first": {
 			func(add func(workflow.Topic[string], string) error) error {

@@ -52,9 +52,9 @@ func (a *audit) executes(info activity.Info) *execution {
 	return e
 }
 
-// checkEnds looks at a commit before it is folded. It demands that the end of an activity is that of
-// the execution that has published the last batch, or of one that began afterwards and has published
-// none. The last item that an execution has collected is in the log with its result.
+// checkEnds looks at a commit before it is folded. It demands that the end of an activity is that
+// of the execution that has published the last batch, or of one that began afterwards and has
+// published none. The last item that an execution has collected is in the log with its result.
 func (a *audit) checkEnds(at store.Key, run *engine.Run, c *history.Commit) {
 	last := map[int64]*engine.Execution{}
 	for _, e := range c.InputEvents {

@@ -100,8 +100,8 @@ func dropped(err error) error {
 	return err
 }
 
-// close ends publishing, after the code has returned or was given up. It stops the timers, and waits
-// for a batch that is being written.
+// close ends publishing, after the code has returned or was given up. It stops the timers, and
+// waits for a batch that is being written.
 func (p *publisher) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,9 +177,9 @@ func (p *publisher) learn(before engine.Execution, published *engine.Execution) 
 }
 
 // dropOvertaken sends a copy of the message of an execution that was overtaken, if Dropped sends
-// none. The other execution may be one of the same message, which is deleted, and may die. A copy of
-// a copy that did the same is not sent, so that copies of a long attempt do not take over from each
-// other for ever. A crash before the send leaves the message.
+// none. The other execution may be one of the same message, which is deleted, and may die. A copy
+// of a copy that did the same is not sent, so that copies of a long attempt do not take over from
+// each other for ever. A crash before the send leaves the message.
 func dropOvertaken(ctx context.Context, s *session.Process, m *engine.Message) error {
 	if m.Look == 0 || m.Duplicate {
 		return nil
@@ -190,9 +190,9 @@ func dropOvertaken(ctx context.Context, s *session.Process, m *engine.Message) e
 }
 
 // AttemptAgain sends a copy of the message of an attempt in place of its result, which was
-// overtaken. The message itself was deleted when the result was sent. If it was delivered twice, the
-// other execution has no message any more that would be redelivered if it died. The copy finds that
-// the activity has ended, or makes the attempt. A crash before the send leaves the result.
+// overtaken. The message itself was deleted when the result was sent. If it was delivered twice,
+// the other execution has no message any more that would be redelivered if it died. The copy finds
+// that the activity has ended, or makes the attempt. A crash before the send leaves the result.
 //
 // It costs a read if the session has made none, because an older state lacks the batches of the
 // execution itself.

@@ -159,8 +159,8 @@ func (h *heartbeater) state() *attempts.Record {
 	return kept
 }
 
-// wanted reports whether the run still waits for the activity, and no other execution of the attempt
-// has taken over. It returns true if that is unknown.
+// wanted reports whether the run still waits for the activity, and no other execution of the
+// attempt has taken over. It returns true if that is unknown.
 func (h *heartbeater) wanted(ctx context.Context) bool {
 	wanted := true
 	m, before := h.w.Delivery.Message, h.w.knows(nil)

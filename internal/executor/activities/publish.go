@@ -220,8 +220,8 @@ func (p *publisher) later(c *collected, after time.Duration) {
 	}
 }
 
-// publishDue publishes items whose time has come. If the store refuses that for now, it returns nil,
-// and the timer tries again after twice as long, up to collectRetry, until the attempt ends.
+// publishDue publishes items whose time has come. If the store refuses that for now, it returns
+// nil, and the timer tries again after twice as long, up to collectRetry, until the attempt ends.
 // Meanwhile items are collected behind them, up to the size of a batch. The caller holds mu.
 func (p *publisher) publishDue(ctx context.Context, c *collected) error {
 	err := p.write(ctx, c)
@@ -312,9 +312,9 @@ func (p *publisher) next(c *collected) *history.ActivityItemsPublished {
 	}
 }
 
-// put commits a batch, until ctx ends. If a lost race or a lost answer makes it look again, it finds its own
-// batch. After an error that does not say whether the batch is in the log, the execution
-// publishes nothing more: its attempt has to fail, and the next one starts over.
+// put commits a batch, until ctx ends. If a lost race or a lost answer makes it look again, it
+// finds its own batch. After an error that does not say whether the batch is in the log, the
+// execution publishes nothing more: its attempt has to fail, and the next one starts over.
 func (p *publisher) put(ctx context.Context, batch *history.ActivityItemsPublished) error {
 	err := p.s.At(ctx, p.w.Delivery.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		run, err := p.place(ctx, t, batch)
