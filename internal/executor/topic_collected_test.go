@@ -28,9 +28,9 @@ func manyTopics() (all []workflow.Topic[string], names []workflow.Name) {
 	return all, names
 }
 
-// A batch of an activity's last items is refused for good: the run cannot have another topic, or the
-// batch is too large. The attempt has failed, and is not made again. What else was collected is
-// there once.
+// A batch of an activity's last items is refused for good: the run cannot have another topic, or
+// the batch is too large. The attempt has failed, and is not made again. What else was collected
+// is there once.
 func TestLastBatchesRefusedForGood(t *testing.T) {
 	t.Parallel()
 	topics, names := manyTopics()

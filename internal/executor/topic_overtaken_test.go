@@ -196,8 +196,8 @@ func (x *executions) check(outcome string, items ...string) {
 }
 
 // An execution from which another one has taken over ends nothing, however it ends itself: a reader
-// who drops the items of earlier executions would have half a stream. One that has published nothing
-// takes over from executions that published before it began.
+// who drops the items of earlier executions would have half a stream. One that has published
+// nothing takes over from executions that published before it began.
 func TestOvertakenExecutionsEndNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
