@@ -276,7 +276,8 @@ func NewError(typ, message string) *Error { return failure.NewForProgram(typ, me
 // them.
 var (
 	// ErrCanceled is what Heartbeat and RecordHeartbeat return if the workflow no longer waits for
-	// the activity.
+	// the activity. Heartbeat and Publish return it if another execution of the attempt has
+	// published items.
 	ErrCanceled error = failure.ErrCanceled
 	// ErrTimeout matches every *workflow.TimeoutError.
 	ErrTimeout error = failure.ErrTimeout

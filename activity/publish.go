@@ -13,15 +13,20 @@ import (
 // Publish publishes items on a topic of the activity's workflow, as one batch. They are durable
 // when it returns. A batch is one write, whatever number of items it has, and at most 380 KiB,
 // or 5 MiB if large payloads are kept. Publisher collects items, so that a stream of small ones
-// costs less.
+// costs less. What it has collected of the topic is in the same batch, or, if both do not fit into
+// one, in a batch before.
+//
+// ErrBusy says that the store refuses for now: call it again. After ErrTooLarge and ErrInvalid the
+// same items are always refused. In these cases they are not published. After any other error, the
+// attempt can publish nothing more, and the items may be there or not.
 //
 // An attempt that is retried starts over: its items are published again, and each item has its
 // attempt and execution, by which readers tell. Batches of two executions never interleave.
 //
-// It returns ErrActivityEnded if the workflow no longer waits for the activity, and ErrCanceled
-// if another execution of the attempt has taken over. Return such an error: the attempt should
-// end. A local activity cannot publish. In a unit test, which calls the activity's function with
-// a context of its own, Publish does nothing.
+// It returns ErrActivityEnded if the workflow no longer waits for the activity, and ErrCanceled if
+// another execution of the attempt has taken over, which alone may end the attempt then. Return
+// such an error: the attempt should end. A local activity cannot publish. In a unit test, which
+// calls the activity's function with a context of its own, Publish does nothing.
 func Publish[T any](ctx context.Context, topic workflow.Topic[T], items ...T) error {
 	encoded := make([][]byte, len(items))
 	for i, item := range items {
@@ -47,8 +52,12 @@ type Publishing[T any] struct {
 
 // Publisher returns the collector of a topic's items. A batch is committed when its first item
 // has waited for a second, when it has 100 items or 64 KiB, and with Flush. The last batch of an
-// attempt that succeeds is in the commit of its result, so it costs no write. Items that wait
-// when an attempt fails are dropped: the next attempt starts over.
+// attempt that succeeds is in the commit of its result, so it costs no write. If it is refused for
+// good, the attempt has failed, and is not retried. Items that wait when an attempt fails are
+// dropped: the next attempt starts over.
+//
+// If the store refuses a batch for now, it is tried again after 2 s, 4 s and so on up to 30 s,
+// while the attempt runs. Items wait behind it, in order, until the batch is full.
 //
 //	steps := activity.Publisher(ctx, Progress)
 //	for token := range answer {
@@ -61,7 +70,8 @@ func Publisher[T any](ctx context.Context, topic workflow.Topic[T]) Publishing[T
 }
 
 // Add adds an item to the next batch. It returns the errors of Publish: also those of earlier
-// batches, which were committed meanwhile.
+// batches, which were committed meanwhile. The item was not added then. It returns ErrBusy only if
+// the batch is full.
 func (p Publishing[T]) Add(item T) error {
 	text, err := encodeItem(p.topic, item)
 	if err != nil {

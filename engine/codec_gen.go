@@ -12,7 +12,7 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 23
+	at, n := w.Open(), 24
 	w.Uint(1)
 	w.Uint(uint64(a.Kind))
 	w.Uint(2)
@@ -131,6 +131,12 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Uint(24)
 		w.Int64(int64(a.FirstFailed))
 	}
+	if a.Since == nil {
+		n--
+	} else {
+		w.Uint(25)
+		writeExecution(w, a.Since)
+	}
 	w.Close(at, n)
 }
 
@@ -190,6 +196,11 @@ func readMessage(r *wire.Reader, a *Message) {
 			a.Duplicate = r.Bool()
 		case 24:
 			a.FirstFailed = history.Timestamp(r.Int64())
+		case 25:
+			if !r.Null() {
+				a.Since = new(Execution)
+				readExecution(r, a.Since)
+			}
 		default:
 			r.Fail()
 		}
@@ -206,4 +217,48 @@ func (a *Message) DecodeFrom(r *wire.Reader) {
 	if r.Failed() {
 		*a = Message{}
 	}
+}
+
+func writeExecution(w *wire.Writer, a *Execution) {
+	if a == nil {
+		w.Null()
+		return
+	}
+	at, n := w.Open(), 3
+	if a.ID == "" {
+		n--
+	} else {
+		w.Uint(1)
+		w.Text(a.ID)
+	}
+	if a.Attempt == 0 {
+		n--
+	} else {
+		w.Uint(2)
+		w.Int(a.Attempt)
+	}
+	if a.Batch == 0 {
+		n--
+	} else {
+		w.Uint(3)
+		w.Int(a.Batch)
+	}
+	w.Close(at, n)
+}
+
+func readExecution(r *wire.Reader, a *Execution) {
+	var seen uint64
+	for n := r.Map(); n > 0; n-- {
+		switch r.Key(&seen) {
+		case 1:
+			a.ID = r.Text()
+		case 2:
+			a.Attempt = r.Int()
+		case 3:
+			a.Batch = r.Int()
+		default:
+			r.Fail()
+		}
+	}
+	r.Leave()
 }

@@ -189,6 +189,8 @@ func (r *Run) requested(c *history.Commit) bool {
 	switch {
 	case len(c.CausationIDs) > 0, c.FromReset() && c.Slot > 0:
 		return false
+	case c.Publishes(): // the process that makes the attempt has put it
+		return false
 	case end != nil && history.OpenedWith(end) != "": // the run that was opened counts it
 		return false
 	case last != nil && last.Task.Reset != nil: // the first task after a reset

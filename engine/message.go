@@ -107,6 +107,21 @@ type Message struct {
 	// FirstFailed is when the first attempt at the activity failed. It is 0 if none has, or if that
 	// is not known.
 	FirstFailed history.Timestamp `cbor:"24,keyasint,omitempty"`
+	// Since is set in the result of an execution of an attempt. It is the execution that had
+	// published the last batch of the activity, or the zero value: see Execution.Lets. A result
+	// without it, as earlier versions send them, stands for the attempt.
+	Since *Execution `cbor:"25,keyasint,omitempty"`
+}
+
+// Overtaken reports whether a message has the result of an execution of an attempt from which
+// another execution has taken over: see Execution.Lets. The run has to be read after the message
+// was sent: before, it may lack the batches of the execution itself.
+func (r *Run) Overtaken(m *Message) bool {
+	if m.Kind != TakeResult || m.Since == nil {
+		return false
+	}
+	a := r.State.Activities[m.EventID]
+	return a != nil && !a.Publishing.Lets(m.Attempt, *m.Since)
 }
 
 // TaskRetryDelay returns how long a failed workflow task waits for its next attempt: 1 s, doubled

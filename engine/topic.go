@@ -208,10 +208,24 @@ func (s *State) withdrawn() []history.TopicOffset {
 // Execution is an execution of an attempt at an activity that has published batches of items.
 type Execution struct {
 	// ID identifies it, and Attempt is the number of the attempt.
-	ID      string
-	Attempt int
+	ID      string `cbor:"1,keyasint,omitempty"`
+	Attempt int    `cbor:"2,keyasint,omitempty"`
 	// Batch is the number of its last batch.
-	Batch int
+	Batch int `cbor:"3,keyasint,omitempty"`
+}
+
+// Lets reports whether an execution of an attempt may end it, with a result or a failure. e is the
+// execution that has published the last batch of the activity, and nil if none has. since is what
+// the ending execution knows: itself, without a batch, if it has published, and otherwise what e
+// was when it began.
+//
+// If another execution has published since then, that one has taken over, and its items would be
+// half a stream. So has one of a later attempt. Items of earlier attempts do not matter.
+func (e *Execution) Lets(attempt int, since Execution) bool {
+	if e == nil || e.Attempt != attempt {
+		return e == nil || e.Attempt < attempt
+	}
+	return e.ID == since.ID && (since.Batch == 0 || e.Batch == since.Batch)
 }
 
 // Follows reports whether a batch of an execution follows those that the log has of its activity:

@@ -477,3 +477,30 @@ func TestResetOfBatches(t *testing.T) {
 		t.Error(err, run.State.Topics["steps"])
 	}
 }
+
+// An execution ends its attempt unless another one has published since it knows, or a later attempt
+// has.
+func TestLets(t *testing.T) {
+	own, first := engine.Execution{ID: "own", Attempt: 2}, engine.Execution{ID: "first", Attempt: 2, Batch: 3}
+	for _, c := range []struct {
+		name      string
+		published *engine.Execution
+		since     engine.Execution
+		want      bool
+	}{
+		{"nobody has published", nil, engine.Execution{}, true},
+		{"an earlier attempt", &engine.Execution{ID: "old", Attempt: 1, Batch: 4}, engine.Execution{}, true},
+		{"an earlier attempt, since", &engine.Execution{ID: "old", Attempt: 1, Batch: 4}, engine.Execution{ID: "old", Attempt: 1, Batch: 3}, true},
+		{"itself", &engine.Execution{ID: "own", Attempt: 2, Batch: 7}, own, true},
+		{"another one", &engine.Execution{ID: "first", Attempt: 2, Batch: 1}, own, false},
+		{"another one, and it has published nothing", &engine.Execution{ID: "first", Attempt: 2, Batch: 1}, engine.Execution{}, false},
+		{"another one, before it began", &engine.Execution{ID: "first", Attempt: 2, Batch: 3}, first, true},
+		{"another one, before it began and since", &engine.Execution{ID: "first", Attempt: 2, Batch: 4}, first, false},
+		{"a later attempt", &engine.Execution{ID: "next", Attempt: 3, Batch: 1}, own, false},
+		{"a later attempt, before it began", &engine.Execution{ID: "next", Attempt: 3, Batch: 1}, engine.Execution{ID: "next", Attempt: 3, Batch: 1}, false},
+	} {
+		if got := c.published.Lets(2, c.since); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

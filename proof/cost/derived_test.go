@@ -26,6 +26,7 @@ var underived = map[string]struct {
 var unlogged = map[string]bool{
 	"query of a run of another build": true, rejected: true, "query": true, "update sent again": true, "poll of an update": true,
 	"description of a run": true, "where its code waits": true, "wait of 20 s for an event that does not come": true, counting().name: true,
+	"look at a topic": true, "wait of 20 s for an item that does not come": true,
 }
 
 // What the logs of runs say that they have cost is what was counted: writes, their units and

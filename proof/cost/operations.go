@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -136,7 +137,7 @@ func operations() []operation {
 		o.prepare, o.run = running(o.run)
 		all = append(all, o)
 	}
-	return append(all, steered()...)
+	return slices.Concat(all, steered(), onTopics())
 }
 
 // children returns the work of several workflows, and of several builds.

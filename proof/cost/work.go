@@ -146,6 +146,7 @@ func registry() (*engine.Registry, error) {
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
 		workflow.Bind(counter, runCounter, workflow.Names(measured.Add, work, sum, poke, end)), workflow.Bind(flaky, runFlaky), workflow.Bind(asker, runAsker), step, local, ask,
 		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.BindOptions{Pinned: true}, workflow.Names(measured.Add, work, sum, poke, end)), workflow.Bind(shower, runShower, workflow.Names(amount, region, note)),
+		workflow.Bind(publisher, runPublisher, workflow.Names(progress)), workflow.Bind(teaser, runTeaser, workflow.Names(progress, end)), stream,
 		workflow.Bind(brittle, runBrittle), workflow.Bind(balky, runBalky), balk,
 	)
 }

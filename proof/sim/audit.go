@@ -35,6 +35,7 @@ type audit struct {
 	signals   []ack
 	resets    []resetAck
 	published []itemAck
+	ends      endAudit
 	runsOf    map[string]int // executions, by run and event
 	rows      map[place]store.Summary
 	schedules []string
@@ -66,7 +67,7 @@ func newAudit(s *simulation) *audit {
 		codec: codec, view: codec.Log(s.store),
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*schema.UpdateResponse{},
 		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(), pausedAt: map[*engine.Run]int{},
-		batches: newBatchAudit(s),
+		batches: newBatchAudit(s), ends: newEndAudit(),
 	}
 }
 
@@ -96,6 +97,7 @@ func (a *audit) landed(items []store.Item) {
 		a.checkTime(run, c)
 		a.checkPaused(run, c)
 		a.interrupted(run, c)
+		a.checkEnds(item.Key, run, c)
 		before := *run.State
 		if err := run.Append(c, len(item.Body)); err != nil {
 			a.s.fail("%s: %v", item.Key, err)

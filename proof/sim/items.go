@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
@@ -23,14 +24,15 @@ type itemAck struct {
 	text, execution string
 }
 
-// publish may publish batches of items.
-func (s *simulation) publish(ctx context.Context, info activity.Info) error {
+// publish may publish batches of items, and then takes some time.
+func (s *simulation) publish(ctx context.Context, info activity.Info, e *execution) error {
 	r := s.stream("items of activities")
 	if s.calm || !r.oneIn(6) {
 		return nil
 	}
 	s.executions++
 	execution := fmt.Sprint("execution ", s.executions)
+	e.name, s.audit.ends.named[execution] = execution, e
 	for i := range 1 + r.IntN(3) {
 		text := fmt.Sprint(execution, " batch ", i)
 		if err := activity.Publish(ctx, entries, text); err != nil {
@@ -39,7 +41,17 @@ func (s *simulation) publish(ctx context.Context, info activity.Info) error {
 		s.audit.published = append(s.audit.published, itemAck{info.WorkflowID, info.RunID, info.EventID, text, execution})
 		s.count("a batch of items is acknowledged")
 	}
+	s.pause(wait{until: s.now.Add(time.Duration(s.stream("time after items").IntN(2000)) * time.Millisecond)})
 	return nil
+}
+
+// collect may collect an item in an execution that has published, right before it returns.
+func (s *simulation) collect(ctx context.Context, e *execution) error {
+	if s.calm || e.name == "" || !s.stream("last items").oneIn(2) {
+		return nil
+	}
+	e.last = e.name + " batch 9"
+	return activity.Publisher(ctx, entries).Add(e.last)
 }
 
 // checkItemBatch demands that everything that was pending before a batch of items is still

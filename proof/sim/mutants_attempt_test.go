@@ -13,6 +13,18 @@ var attemptMutants = []mutant{
 		old: "	return batch == 1 && attempt >= e.Attempt\n", new: "	return true\n",
 	},
 	{
+		name: "an execution that was overtaken ends its attempt", file: "engine/topic.go", within: 1000,
+		old: "	if e == nil || e.Attempt != attempt {\n", new: "	if true {\n		return true\n	}\n	if e == nil || e.Attempt != attempt {\n",
+	},
+	{
+		name: "the result of an overtaken execution waits in its queue, and is taken", file: "engine/message.go", within: 4000, more: true,
+		old: "	if m.Kind != TakeResult || m.Since == nil {\n", new: "	if true {\n",
+	},
+	{
+		name: "the last batch of an attempt is lost", file: "internal/executor/activities/activity.go", within: 1000, more: true,
+		old: "	return items, nil, dropped(err)\n", new: "	items = nil\n	return items, nil, dropped(err)\n",
+	},
+	{
 		name: "nothing ends an activity whose queue nobody serves", file: "internal/executor/deliveries/handle.go", within: 4000, more: true,
 		old: "	case engine.CloseActivity:\n", new: "	case engine.CloseActivity:\n		return nil\n	case engine.MessageKind(99):\n",
 	},
@@ -22,8 +34,8 @@ var attemptMutants = []mutant{
 	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/executor/activities/activity.go", within: 1000,
-		old: "	err := commitResult(within, s, w, e, items, follows)\n",
-		new: "	if err := s.Outbox.SendResult(within, resultMessage(w, e, 0)); true {\n		return nil, err\n	}\n	err := commitResult(within, s, w, e, items, follows)\n", more: true,
+		old: "	err = commitResult(within, s, w, e, items, follows)\n",
+		new: "	if err := s.Outbox.SendResult(within, endMessage(w, e, 0)); true {\n		return nil, err\n	}\n	err = commitResult(within, s, w, e, items, follows)\n", more: true,
 	},
 	{
 		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go", hint: 27,

@@ -264,8 +264,16 @@ func (s *simulation) attemptLocal(ctx context.Context, name string) (string, err
 	return name, nil
 }
 
-// attempt takes some time and often fails.
+// attempt makes an attempt, and records how it ends unless its process dies.
 func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
+	e := s.audit.executes(activity.InfoOf(ctx))
+	result, err := s.execute(ctx, name, e)
+	e.ended, e.failed = true, err != nil
+	return result, err
+}
+
+// execute takes some time and often fails.
+func (s *simulation) execute(ctx context.Context, name string, e *execution) (string, error) {
 	s.audit.checkHeld(activity.InfoOf(ctx))
 	if name == "" {
 		s.fail("an attempt of %s has no input: its activity was scheduled with one", activity.InfoOf(ctx).WorkflowID)
@@ -274,7 +282,7 @@ func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 	s.audit.executed(activity.InfoOf(ctx))
 	s.audit.began(activity.InfoOf(ctx))
 	s.events.begins(activity.InfoOf(ctx), oneIf(s.audit.programs[activity.InfoOf(ctx).WorkflowID].Once))
-	if err := s.publish(ctx, activity.InfoOf(ctx)); err != nil {
+	if err := s.publish(ctx, activity.InfoOf(ctx), e); err != nil {
 		return "", err
 	}
 	if p, known := s.audit.programs[activity.InfoOf(ctx).WorkflowID]; known && s.running.queue != queue.ForTasks(p.queueOf(name)) {
@@ -287,7 +295,7 @@ func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 		return "", s.askOutside(ctx, name)
 	}
 	s.audit.knows(activity.InfoOf(ctx))
-	return name, nil
+	return name, s.collect(ctx, e)
 }
 
 // askOutside may let somebody outside continue an attempt.

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -45,6 +46,7 @@ type Attempt struct {
 	last        *failure.Failure  // of the attempt before it, if it is known here
 	heartbeater *heartbeater
 	publisher   *publisher
+	since       engine.Execution // had published the last batch before this execution
 	run         observe.Run
 	began       history.Timestamp
 	pending     bool // the attempt continues outside this process
@@ -122,14 +124,18 @@ func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Atte
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case w.publisher != nil && w.publisher.fenced():
-		err = outcome.ErrDropped // what follows is the other execution's
+		err = errOvertaken // what follows is the other execution's
 	case w.pending:
 		err = pend(ctx, s, w)
 	default:
 		next, err = finish(ctx, s, w, result, f)
 	}
+	overtaken := errors.Is(err, errOvertaken)
 	if errors.Is(err, outcome.ErrDropped) {
 		err = drop(ctx, s, w.Delivery.Message)
+	}
+	if overtaken && errors.Is(err, outcome.ErrDropped) {
+		err = cmp.Or(dropOvertaken(ctx, s, w.Delivery.Message), err)
 	}
 	return next, err
 }
@@ -267,6 +273,9 @@ func NewAttempt(run *engine.Run, d inbox.Delivery, now history.Timestamp) *Attem
 		}
 	}
 	w.limit = min(w.limit, longestLimit)
+	if a.Publishing != nil {
+		w.since = *a.Publishing
+	}
 	return w
 }
 
@@ -353,7 +362,16 @@ func finish(ctx context.Context, s *session.Process, w *Attempt, result history.
 	soft, last := resultTime(s, &w.Delivery)
 	within, cancel := s.World.WithTimeout(ctx, soft)
 	defer cancel()
+	items, f, err := lastItems(within, w, f)
+	if err != nil {
+		return nil, err
+	}
 	e, next := w.Verdict(s.Timestamp(), result, f)
+	if next != nil {
+		if err := checkOvertaken(within, s, w); err != nil {
+			return nil, err
+		}
+	}
 	if next != nil || FailureOf(e) != nil {
 		w.Report(ctx, s, f, next)
 	}
@@ -361,30 +379,43 @@ func finish(ctx context.Context, s *session.Process, w *Attempt, result history.
 		return nil, NextAttempt(within, s, w.Delivery.Message, w.Activity.EventID, *next, f)
 	}
 	follows := &continuation{s: s, of: w}
-	var items *history.ActivityItemsPublished
-	if f == nil && w.publisher != nil {
-		var err error
-		if items, err = w.publisher.last(within); err != nil {
-			return nil, w.publisher.refused(err) // without its items, the attempt has not succeeded
-		}
-	}
-	err := commitResult(within, s, w, e, items, follows)
+	err = commitResult(within, s, w, e, items, follows)
 	switch {
-	case items != nil && errors.Is(err, failure.ErrInvalid): // the run cannot have the items
-		return finish(ctx, s, w, nil, failure.FromError(err))
-	case errors.Is(err, outcome.ErrDropped):
-		return nil, err
-	case err != nil:
+	case err == nil:
+		return follows.next, nil
+	case !errors.Is(err, outcome.ErrDropped) && (items == nil || !isRefused(err)):
 		within, cancel := s.World.WithTimeout(ctx, last)
 		defer cancel()
-		if items != nil {
-			if err := w.publisher.put(within, items); err != nil {
-				return nil, w.publisher.refused(err)
-			}
-		}
-		return nil, keepResult(within, s, w, e)
+		err = keepEnd(within, s, w, e, items)
 	}
-	return follows.next, nil
+	if items != nil && isRefused(err) { // the run cannot have the items
+		return finish(ctx, s, w, nil, failure.FromError(err))
+	}
+	return nil, err
+}
+
+// keepEnd is keepResult for an attempt with a last batch, which is committed before.
+func keepEnd(ctx context.Context, s *session.Process, w *Attempt, e history.Event, items *history.ActivityItemsPublished) error {
+	if items != nil {
+		if err := w.publisher.commit(ctx, items); err != nil {
+			return err
+		}
+	}
+	return keepResult(ctx, s, w, e)
+}
+
+// lastItems returns the event of the last batch of an attempt that has succeeded. If a batch is
+// refused for good, the attempt has failed. After any other error it has not ended: without its
+// items, it has not succeeded.
+func lastItems(ctx context.Context, w *Attempt, f *failure.Failure) (*history.ActivityItemsPublished, *failure.Failure, error) {
+	if f != nil || w.publisher == nil {
+		return nil, f, nil
+	}
+	items, err := w.publisher.last(ctx)
+	if isRefused(err) {
+		return nil, failure.FromError(err), nil
+	}
+	return items, nil, dropped(err)
 }
 
 // resultReserve is the time for keeping a result that could not be committed.
@@ -406,9 +437,9 @@ func resultTime(s *session.Process, d *inbox.Delivery) (commit, keep time.Durati
 // then is the result lost, and the attempt's message is redelivered.
 func keepResult(ctx context.Context, s *session.Process, w *Attempt, e history.Event) error {
 	for try := 0; ; try++ {
-		err := sendToWorkflowQueue(ctx, s, w, e, 0)
+		err := s.Outbox.Send(ctx, []engine.Message{endMessage(w, e, 0)})
 		if err != nil {
-			err = sendToWorkflowQueue(ctx, s, w, e, s.Timestamp().Add(time.Second))
+			err = s.Outbox.Send(ctx, []engine.Message{endMessage(w, e, s.Timestamp().Add(time.Second))})
 		}
 		if err == nil || s.World.Wait(ctx, host.Backoff(s.World, try), nil) != nil || ctx.Err() != nil {
 			return err
@@ -482,17 +513,11 @@ func resolve(ctx context.Context, t *session.Session, run *engine.Run, w *Attemp
 // does.
 func commitEnd(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, e history.Event) error {
 	if over, queueOnly := goesThroughQueue(t, run); over {
-		if err := sendToWorkflowQueue(ctx, t.Process, w, e, 0); err == nil || queueOnly {
+		if err := t.Process.Outbox.Send(ctx, []engine.Message{resultMessage(w, e, 0)}); err == nil || queueOnly {
 			return err
 		}
 	}
 	return commit.Events(ctx, t, run, []history.Event{e}, w.Delivery.Message)
-}
-
-// sendToWorkflowQueue sends a result to the workflow's queue, or to the timer queue if it is due at
-// a moment.
-func sendToWorkflowQueue(ctx context.Context, s *session.Process, w *Attempt, e history.Event, due history.Timestamp) error {
-	return s.Outbox.Send(ctx, []engine.Message{resultMessage(w, e, due)})
 }
 
 // resultMessage returns the message that carries a result to the workflow's queue, or to the timer
@@ -500,6 +525,13 @@ func sendToWorkflowQueue(ctx context.Context, s *session.Process, w *Attempt, e 
 func resultMessage(w *Attempt, e history.Event, due history.Timestamp) engine.Message {
 	m := *w.Delivery.Message
 	m.Kind, m.Activity, m.Result, m.Due, m.Reserved, m.Sent, m.Look, m.Copy = engine.TakeResult, nil, &e, due, 0, 0, 0, 0
+	return m
+}
+
+// endMessage is resultMessage for the end of an execution of the attempt.
+func endMessage(w *Attempt, e history.Event, due history.Timestamp) engine.Message {
+	m, since := resultMessage(w, e, due), w.knows(nil)
+	m.Since = &since
 	return m
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
@@ -158,10 +159,12 @@ func (h *heartbeater) state() *attempts.Record {
 	return kept
 }
 
-// wanted reports whether the run still waits for the activity. It returns true if that is unknown.
+// wanted reports whether the run still waits for the activity, and no other execution of the
+// attempt has taken over. It returns true if that is unknown.
 func (h *heartbeater) wanted(ctx context.Context) bool {
 	wanted := true
-	m := h.w.Delivery.Message
+	m, before := h.w.Delivery.Message, h.w.knows(nil)
+	var published *engine.Execution
 	err := h.s.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
@@ -170,10 +173,13 @@ func (h *heartbeater) wanted(ctx context.Context) bool {
 		if place == inbox.NotYet {
 			return nil
 		}
-		wanted = place == inbox.InLog && run.Needed(m) && !run.State.Activities[m.EventID].CancelRequested
+		if wanted = place == inbox.InLog && run.Needed(m); wanted {
+			a := run.State.Activities[m.EventID]
+			wanted, published = !a.CancelRequested, a.Publishing
+		}
 		return nil
 	})
-	return wanted || err != nil
+	return err != nil || wanted && !h.w.publisher.learn(before, published)
 }
 
 // canceled reports whether the attempt was asked to end.

@@ -61,6 +61,9 @@ func tokenNotTaken(w *Attempt) *failure.Failure {
 func pend(ctx context.Context, s *session.Process, w *Attempt) error {
 	ctx, cancel := s.World.WithTimeout(ctx, s.Options.SoftLimit)
 	defer cancel()
+	if err := checkOvertaken(ctx, s, w); err != nil {
+		return err
+	}
 	a, h := w.Activity, w.heartbeater
 	limit := time.Duration(a.Pending)
 	if limit == 0 {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,9 @@ const (
 	collectFor   = time.Second
 	collectItems = 100
 	collectBytes = 64 << 10
+	// collectRetry is the longest wait before a batch is tried again whose time has come and that
+	// the store has refused for now.
+	collectRetry = 30 * time.Second
 	// batchBytes is the largest batch without large payloads.
 	batchBytes = 380 << 10
 )
@@ -46,8 +48,10 @@ type publisher struct {
 	// batch that is in the log.
 	execution string
 	batch     int
-	// ended is why the execution can publish nothing more; nil if it can.
-	ended error
+	// ended is why the execution can publish nothing more; nil if it can. closed says that the code
+	// has returned, or was given up.
+	ended  error
+	closed bool
 	// collected are items that wait for their batch, by topic, in the order of their first items.
 	collected []*collected
 }
@@ -57,8 +61,10 @@ type collected struct {
 	topic string
 	items history.Payload // as an event has them
 	count int
-	since time.Time
-	stop  func() // stops the timer that publishes them
+	due   time.Time // when the timer publishes them
+	tries int       // how often the timer has failed to
+	timer int       // counts timers: an earlier one does nothing
+	stop  func()    // stops the timer
 }
 
 // newPublisher returns the publisher of an attempt with this context.
@@ -67,36 +73,55 @@ func newPublisher(ctx context.Context, cancel context.CancelCauseFunc, s *sessio
 }
 
 // Publish implements attempt.Publisher. Items of the topic that were collected before are in the
-// same batch.
+// same batch, or in one of their own before it if both do not fit together.
 func (p *publisher) Publish(ctx context.Context, topic string, items [][]byte) error {
 	if err := p.checkTopic(topic); err != nil {
+		return err
+	}
+	own := &collected{topic: topic}
+	for _, item := range items {
+		if err := checkItem(topic, item); err != nil {
+			return err
+		}
+		own.add(item)
+	}
+	if err := p.checkSize(own); err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.of(topic)
-	if len(items) == 0 && c.count == 0 {
+	switch {
+	case c.count == 0 && own.count == 0:
 		return p.endedBy(ctx)
+	case c.count == 0:
+		return p.write(ctx, own)
+	case own.count == 0:
+		return p.write(ctx, c)
 	}
-	before, count := slices.Clone(c.items), c.count
+	both := &collected{topic: topic, items: slices.Clone(c.items), count: c.count}
 	for _, item := range items {
-		if err := checkItem(topic, item); err != nil {
-			c.items, c.count = before, count
-			return err
-		}
-		c.add(item)
+		both.add(item)
 	}
-	if err := p.write(ctx, c); err != nil {
-		c.items, c.count = before, count // the caller knows that its items are not there
+	if err := p.write(ctx, both); !errors.Is(err, failure.ErrTooLarge) {
+		if err == nil {
+			c.done()
+		}
 		return err
 	}
-	return nil
+	if err := p.write(ctx, c); err != nil {
+		return err
+	}
+	return p.write(ctx, own)
 }
 
 // endedBy returns why the execution can publish nothing more.
 func (p *publisher) endedBy(ctx context.Context) error {
-	if p.ended != nil {
+	switch {
+	case p.ended != nil:
 		return p.ended
+	case p.closed:
+		return failure.Newf(failure.ErrActivityEnded.Type, "the attempt has ended: publish before the activity's function returns")
 	}
 	return context.Cause(ctx)
 }
@@ -111,16 +136,19 @@ func (p *publisher) Collect(ctx context.Context, topic string, item []byte) erro
 	if err := p.endedBy(ctx); err != nil {
 		return err
 	}
-	c, now := p.of(topic), p.s.World.Now()
-	full := c.count >= collectItems || c.count > 0 && len(c.items)+len(item) > collectBytes
-	if full || c.count > 0 && now.Sub(c.since) >= collectFor {
-		if err := p.write(ctx, c); err != nil {
-			return err
-		}
+	c := p.of(topic)
+	var err error
+	switch full := c.count >= collectItems || c.count > 0 && len(c.items)+len(item) > collectBytes; {
+	case full:
+		err = p.write(ctx, c)
+	case c.count > 0 && !p.s.World.Now().Before(c.due): // the timer is late
+		err = p.publishDue(ctx, c)
+	}
+	if err != nil {
+		return err
 	}
 	if c.add(item); c.count == 1 {
-		c.since = now
-		p.later(c)
+		p.later(c, collectFor)
 	}
 	return nil
 }
@@ -129,14 +157,15 @@ func (p *publisher) Collect(ctx context.Context, topic string, item []byte) erro
 func (p *publisher) Flush(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range p.collected {
-		if c.count > 0 {
-			if err := p.write(ctx, c); err != nil {
-				return err
-			}
-		}
+	if err := p.writeAll(ctx, p.waiting(), p.write); err != nil {
+		return err
 	}
 	return p.endedBy(ctx)
+}
+
+// waiting returns what is collected of the topics that have items. The caller holds mu.
+func (p *publisher) waiting() []*collected {
+	return slices.DeleteFunc(slices.Clone(p.collected), func(c *collected) bool { return c.count == 0 })
 }
 
 // of returns what is collected of a topic. The caller holds mu.
@@ -159,25 +188,30 @@ func (c *collected) add(item history.Payload) {
 
 // done forgets the items, which are in the log.
 func (c *collected) done() {
-	c.items, c.count = nil, 0
+	c.items, c.count, c.tries = nil, 0, 0
+	c.halt()
+}
+
+// halt stops the timer.
+func (c *collected) halt() {
+	c.timer++
 	if c.stop != nil {
 		c.stop()
 		c.stop = nil
 	}
 }
 
-// later publishes the items when the oldest has waited for long enough. If that fails, they wait
-// for the next call, or for the end of the attempt. The caller holds mu.
-func (p *publisher) later(c *collected) {
-	period, end := p.s.World.WithTimeout(p.ctx, collectFor)
+// later publishes the items after a while. The caller holds mu.
+func (p *publisher) later(c *collected, after time.Duration) {
+	c.halt()
+	timer := c.timer
+	c.due = p.s.World.Now().Add(after)
+	period, end := p.s.World.WithTimeout(p.ctx, after)
 	stop := context.AfterFunc(period, func() {
-		if p.ctx.Err() != nil {
-			return
-		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if c.count > 0 && p.s.World.Now().Sub(c.since) >= collectFor {
-			_ = p.write(p.ctx, c) // a refusal ends the context of the attempt; anything else is tried again
+		if p.ctx.Err() == nil && c.timer == timer {
+			_ = p.publishDue(p.ctx, c) // it is for the next call, or for the end of the attempt
 		}
 	})
 	c.stop = func() {
@@ -186,18 +220,67 @@ func (p *publisher) later(c *collected) {
 	}
 }
 
-// write commits a batch. The caller holds mu.
+// publishDue publishes items whose time has come. If the store refuses that for now, it returns
+// nil, and the timer tries again after twice as long, up to collectRetry, until the attempt ends.
+// Meanwhile items are collected behind them, up to the size of a batch. The caller holds mu.
+func (p *publisher) publishDue(ctx context.Context, c *collected) error {
+	err := p.write(ctx, c)
+	if errors.Is(err, failure.ErrBusy) {
+		c.tries++
+		p.later(c, min(collectFor<<min(c.tries, 10), collectRetry))
+		return nil
+	}
+	return err
+}
+
+// write commits a batch, for at most the soft limit: also if ctx ends meanwhile. The caller holds
+// mu.
 func (p *publisher) write(ctx context.Context, c *collected) error {
 	if err := p.endedBy(ctx); err != nil {
 		return err
 	}
-	if most := p.mostBytes(); len(c.items) > most {
-		return failure.Newf(failure.ErrTooLarge.Type, "a batch of %d items of topic %q has %d bytes: the limit is %d; publish fewer at once", c.count, c.topic, len(c.items), most).Final()
+	within, cancel := p.s.World.WithTimeout(context.WithoutCancel(ctx), p.s.Options.SoftLimit)
+	defer cancel()
+	return p.writeWithin(within, c)
+}
+
+// writeWithin is write until ctx ends, also after the code has returned.
+func (p *publisher) writeWithin(ctx context.Context, c *collected) error {
+	if err := p.checkSize(c); err != nil {
+		return err
 	}
 	if err := p.put(ctx, p.next(c)); err != nil {
 		return err
 	}
 	c.done()
+	return nil
+}
+
+// writeAll commits batches. If one is refused for good, it commits those after it, and returns why.
+// After any other error it returns at once. The caller holds mu.
+func (p *publisher) writeAll(ctx context.Context, all []*collected, write func(context.Context, *collected) error) (refused error) {
+	for _, c := range all {
+		err := write(ctx, c)
+		if err != nil && !isRefused(err) {
+			return err
+		}
+		if refused == nil {
+			refused = err
+		}
+	}
+	return refused
+}
+
+// isRefused reports whether a batch is refused for good: the same batch again would be, too.
+func isRefused(err error) bool {
+	return errors.Is(err, failure.ErrInvalid) || errors.Is(err, failure.ErrTooLarge)
+}
+
+// checkSize refuses a batch that is larger than one may be.
+func (p *publisher) checkSize(c *collected) error {
+	if most := p.mostBytes(); len(c.items) > most {
+		return failure.Newf(failure.ErrTooLarge.Type, "a batch of %d items of topic %q has %d bytes: the limit is %d; publish fewer at once", c.count, c.topic, len(c.items), most).Final()
+	}
 	return nil
 }
 
@@ -229,11 +312,11 @@ func (p *publisher) next(c *collected) *history.ActivityItemsPublished {
 	}
 }
 
-// put commits a batch. If a lost race or a lost answer makes it look again, it finds its own
-// batch. After an error that does not say whether the batch is in the log, the execution
-// publishes nothing more: its attempt has to fail, and the next one starts over.
+// put commits a batch, until ctx ends. If a lost race or a lost answer makes it look again, it
+// finds its own batch. After an error that does not say whether the batch is in the log, the
+// execution publishes nothing more: its attempt has to fail, and the next one starts over.
 func (p *publisher) put(ctx context.Context, batch *history.ActivityItemsPublished) error {
-	err := p.s.At(context.WithoutCancel(ctx), p.w.Delivery.WorkflowID, func(ctx context.Context, t *session.Session) error {
+	err := p.s.At(ctx, p.w.Delivery.WorkflowID, func(ctx context.Context, t *session.Session) error {
 		run, err := p.place(ctx, t, batch)
 		if run == nil || err != nil {
 			return err
@@ -243,7 +326,6 @@ func (p *publisher) put(ctx context.Context, batch *history.ActivityItemsPublish
 		// execution starts over.
 		return t.Commit(ctx, []*session.Change{change}, nil)
 	})
-	var application *failure.Error
 	switch {
 	case err == nil:
 		p.batch = batch.Batch
@@ -252,7 +334,7 @@ func (p *publisher) put(ctx context.Context, batch *history.ActivityItemsPublish
 		return failure.Newf(failure.ErrBusy.Type, "the batch was not published: %v", err)
 	case errors.Is(err, outcome.ErrTooLarge):
 		return failure.Newf(failure.ErrTooLarge.Type, "a batch of topic %q is larger than a commit may be: publish fewer items at once", batch.Topic).Final()
-	case errors.As(err, &application) && (errors.Is(err, failure.ErrInvalid) || errors.Is(err, failure.ErrTooLarge)):
+	case isRefused(err):
 		return err
 	}
 	p.ended = err
@@ -306,71 +388,4 @@ func (p *publisher) checkTopic(topic string) error {
 		known = "it names " + strings.Join(all, ", ")
 	}
 	return failure.Newf(failure.ErrInvalid.Type, "workflow type %q does not name topic %q, %s: add its declaration to workflow.Names of the Bind at %s", w.Name, topic, known, w.Names.Where).Final()
-}
-
-// fenced reports whether another execution has taken over, or the activity has ended: nothing
-// follows from this one.
-func (p *publisher) fenced() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return errors.Is(p.ended, failure.ErrCanceled) || errors.Is(p.ended, failure.ErrActivityEnded)
-}
-
-// last returns the event of the last batch of an attempt that has succeeded, which is written
-// with its result; nil if nothing waits. If several topics have items, it writes the others.
-func (p *publisher) last(ctx context.Context) (*history.ActivityItemsPublished, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended != nil {
-		return nil, p.ended
-	}
-	waiting := slices.DeleteFunc(slices.Clone(p.collected), func(c *collected) bool { return c.count == 0 })
-	for i, c := range waiting {
-		if i == len(waiting)-1 {
-			return p.next(c), nil
-		}
-		if err := p.write(ctx, c); err != nil {
-			return nil, err
-		}
-	}
-	return nil, nil
-}
-
-// close stops the timers of an attempt that has ended, and waits for a batch that is being
-// written.
-func (p *publisher) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.collected {
-		if c.stop != nil {
-			c.stop()
-			c.stop = nil
-		}
-	}
-}
-
-// withLast returns the events of a result: its last batch, if the attempt has one that is not in
-// the log yet, and the result. It returns outcome.ErrDropped if another execution has taken
-// over.
-func withLast(ctx context.Context, t *session.Session, run *engine.Run, last *history.ActivityItemsPublished, e history.Event) ([]history.Event, error) {
-	if last == nil {
-		return []history.Event{e}, nil
-	}
-	published := run.State.Activities[last.ScheduledEventID].Publishing
-	switch {
-	case published != nil && published.ID == last.Execution && published.Batch >= last.Batch:
-		return []history.Event{e}, nil
-	case !published.Follows(last.Execution, last.Attempt, last.Batch):
-		return nil, t.RequireFresh(ctx, fmt.Errorf("another execution has published items: %w", outcome.ErrDropped))
-	}
-	return []history.Event{history.Of(last), e}, checkTopics(run, last.Topic)
-}
-
-// refused returns outcome.ErrDropped if an error says that nothing follows from this execution,
-// and otherwise the error.
-func (p *publisher) refused(err error) error {
-	if errors.Is(err, failure.ErrCanceled) || errors.Is(err, failure.ErrActivityEnded) {
-		return outcome.ErrDropped
-	}
-	return err
 }

@@ -26,25 +26,25 @@ func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history
 			if !run.Needed(w.Delivery.Message) {
 				return inbox.Repair(ctx, t, run, w.Delivery.Message)
 			}
+			events, err := withLast(ctx, t, run, w, last, e)
+			if err != nil {
+				return err
+			}
 			if over, queueOnly = goesThroughQueue(t, run); over && (queueOnly || !refused) {
 				return nil
 			}
 			over, t.Follows = false, follows
-			events, err := withLast(ctx, t, run, last, e)
-			if err != nil {
-				return err
-			}
 			return commit.Events(ctx, t, run, events, w.Delivery.Message)
 		})
 		if err != nil || !over {
 			return err
 		}
 		if last != nil { // the workflow's queue takes results only
-			if err := w.publisher.put(ctx, last); err != nil {
-				return w.publisher.refused(err)
+			if err := w.publisher.commit(ctx, last); err != nil {
+				return err
 			}
 		}
-		if err := s.Outbox.SendResult(ctx, resultMessage(w, e, 0)); err == nil || queueOnly {
+		if err := s.Outbox.SendResult(ctx, endMessage(w, e, 0)); err == nil || queueOnly {
 			return err
 		}
 	}

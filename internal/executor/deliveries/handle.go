@@ -165,6 +165,9 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 		t.Code.Drop()
 		return commit.Transition(ctx, t, run, run.TimeOut(t.Writer(m)), m)
 	case engine.TakeResult:
+		if run.Overtaken(m) {
+			return activities.AttemptAgain(ctx, t, m)
+		}
 		return commit.Events(ctx, t, run, run.Awaited(*m.Result), m)
 	case engine.RunActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal: // see handleNamed
 	}

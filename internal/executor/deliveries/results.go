@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/children"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
@@ -64,7 +65,13 @@ func takeResults(ctx context.Context, t *session.Session, messages []*engine.Mes
 	run := t.Run()
 	var events []history.Event
 	for _, m := range triggers {
-		if m.RunID == run.State.RunID {
+		switch {
+		case m.RunID != run.State.RunID:
+		case run.Overtaken(m):
+			if err := activities.AttemptAgain(ctx, t, m); err != nil {
+				return err
+			}
+		default:
 			events = append(events, *m.Result)
 		}
 	}
