@@ -38,7 +38,7 @@ func (s *Steering) EndByHand(ctx context.Context, c *command.ByHand) (*schema.By
 		if c.Failure() == nil && engine.OwnType(activityType) {
 			return refusal.Invalid.New("activity type %q is one of Weft's own, whose results only it knows: fail the activity, or stop its workflow", activityType)
 		}
-		if err := checkResult(s.Process, activityType, c.Result(), c.Failure()); err != nil {
+		if err := checkResult(ctx, t, run, activityType, c.Result(), c.Failure()); err != nil {
 			return err
 		}
 		kept, err := t.Process.Attempts.Of(ctx, run, c.Event())

@@ -56,7 +56,7 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 			return err
 		}
 		w := activities.Outside(run, m, kept)
-		if err := checkResult(s.Process, w.Activity.ActivityType, result, f); err != nil {
+		if err := checkResult(ctx, t, run, w.Activity.ActivityType, result, f); err != nil {
 			return err
 		}
 		w.Asked = w.Activity.CancelRequested
@@ -77,12 +77,16 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 }
 
 // checkResult refuses a result that is not of the activity's declared type: the run could be stuck
-// until another deployment. A failure has no result.
-func checkResult(s *session.Process, activityType string, result history.Payload, f *failure.Failure) error {
+// until another deployment. The type is that of the build which runs the code, so another build
+// refuses to judge. A failure has no result.
+func checkResult(ctx context.Context, t *session.Session, run *engine.Run, activityType string, result history.Payload, f *failure.Failure) error {
 	if f != nil {
 		return nil
 	}
-	return command.CheckResult(s.Registry.Activity(activityType), result)
+	if err := commit.CheckBuild(ctx, t, run); err != nil {
+		return err
+	}
+	return command.CheckResult(t.Process.Registry.Activity(activityType), result)
 }
 
 // retryOutside records that an attempt has failed, and sends the next: a request sends first, and
