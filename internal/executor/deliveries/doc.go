@@ -15,7 +15,7 @@
 //
 // # What it uses of the layers below
 //
-//	activities       CloseActivity CloseAttempt Dropped Handle Later NewAttempt NextAttempt Replace
+//	activities       AttemptAgain CloseActivity CloseAttempt Dropped Handle Later NewAttempt NextAttempt Replace
 //	children         AfterEnd DeliverExternal NotifyParent RedirectStray StartOrClose
 //	commit           CheckBuild Events FailTooLarge Task Transition
 //	host.Host        Wait WithTimeout
