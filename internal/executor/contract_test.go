@@ -3,6 +3,7 @@ package executor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -153,6 +154,55 @@ func TestTheContractOfAnotherBuild(t *testing.T) {
 			if a := one.Do(http.MethodPost, "/v1/workflows/w/pause", ""); a.Status != http.StatusOK {
 				t.Errorf("%d %s", a.Status, a.Body)
 			}
+		}
+	})
+}
+
+// A result from outside is held against the contract of the run's build, as a signal is. Another
+// build does not judge it, even if the result would suit that build's own type.
+func TestResultsOfAnotherBuild(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, taken := testbed.New(t), &tokens{}
+		weighed, pinned, byHand := workflow.NewWorkflow[workflow.None, int]("weighed"), workflow.BindOptions{Pinned: true}, activity.Options{Pending: time.Hour}
+		grams := activity.New("weigh", func(ctx context.Context, _ activity.None) (int, error) {
+			_, err := taken.take(ctx)
+			return 0, err
+		}, byHand)
+		item := activity.New("weigh", func(context.Context, activity.None) (basketItem, error) { return basketItem{}, nil }, byHand)
+		one := d.Start(executor.Options{Build: "build-1"}, grams, workflow.Bind(weighed, func(ctx workflow.Context, _ workflow.None) (int, error) {
+			return grams.Run(ctx, activity.None{})
+		}, pinned))
+		two := d.Idle(executor.Options{Build: "build-2"}, item, workflow.Bind(weighed, func(workflow.Context, workflow.None) (int, error) { return 0, nil }, pinned))
+		run, err := weighed.Start(t.Context(), one.Client, "w", workflow.None{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		want := func(p *testbed.Process, status int, text, result string) {
+			t.Helper()
+			for path, body := range map[string]string{
+				"/v1/activities/complete": fmt.Sprintf(`{"token":%q,"result":%s}`, taken.at(0), result),
+				"/v1/workflows/w/activities/5/complete?runId=" + string(run.RunID): fmt.Sprintf(`{"reason":"weighed again","result":%s}`, result),
+			} {
+				if a := p.Do(http.MethodPost, path, body); a.Status != status || !strings.Contains(string(a.Body), text) || a.Cost.Writes > 0 {
+					t.Errorf("%s with %s: %d %s for %v, want %d with %s", path, result, a.Status, a.Body, a.Cost, status, text)
+				}
+			}
+		}
+		for _, steer := range []string{"pause", "resume"} {
+			want(two, 409, "other-build", `500`)
+			want(two, 409, "other-build", `{"sku":"tea","quantity":1}`)
+			want(one, 400, `"at":"result"`, `{"sku":"tea","quantity":1}`)
+			if a := one.Do(http.MethodPost, "/v1/workflows/w/"+steer, ""); a.Status != http.StatusOK {
+				t.Errorf("%s: %d %s", steer, a.Status, a.Body)
+			}
+		}
+		if err := grams.Complete(t.Context(), one.Client, taken.at(0), 500); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := run.Result(t.Context()); err != nil || got != 500 {
+			t.Errorf("%d, %v", got, err)
 		}
 	})
 }

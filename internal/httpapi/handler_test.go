@@ -57,7 +57,7 @@ func refused(t *testing.T, d *testbed.Deployment, p *testbed.Process, method, ta
 var postings = map[string]string{
 	workflows:                      `{"workflowId":"b","type":"counter"%s}`,
 	workflows + "/a/signals/poke":  `{"requestId":"r1"%s}`,
-	workflows + "/a/queries/sum":   `{"input":1%s}`,
+	workflows + "/a/queries/plus":  `{"input":1%s}`,
 	workflows + "/a/updates/add":   `{"input":1%s}`,
 	workflows + "/a/cancel":        `{"reason":"x"%s}`,
 	workflows + "/a/terminate":     `{"reason":"x"%s}`,
@@ -126,13 +126,14 @@ func TestBodyLimit(t *testing.T) {
 func TestPayloadLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		start(t, p, `{"workflowId":"c","type":"bulky"}`)
 		most, mostReason := executor.Defaults().MaxPayload, 4<<10
 		text := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
 		for target, field := range map[string]string{
-			workflows:                     `"workflowId":"b","type":"registrar","input"`,
-			workflows + "/a/signals/mail": `"requestId":"r1","input"`,
-			workflows + "/a/queries/sum":  `"input"`,
-			workflows + "/a/updates/tell": `"updateId":"u1","input"`,
+			workflows:                      `"workflowId":"b","type":"registrar","input"`,
+			workflows + "/a/signals/mail":  `"requestId":"r1","input"`,
+			workflows + "/c/queries/weigh": `"input"`,
+			workflows + "/c/updates/echo":  `"updateId":"u1","input"`,
 		} {
 			refused(t, d, p, http.MethodPost, target, "{"+field+":"+text(most+1)+"}", http.StatusRequestEntityTooLarge)
 			if a := p.Do(http.MethodPost, target, "{"+field+":"+text(most)+"}"); a.Status >= 400 {

@@ -4,6 +4,7 @@ package check
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -189,7 +190,13 @@ func (s source) replace(old, changed string) {
 // deploy deploys the shop as it is now.
 func deploy(ctx context.Context, t *testing.T) {
 	t.Helper()
-	command := exec.CommandContext(ctx, "sh", "-c", variable(t, "DEPLOY"))
+	shell(ctx, t, variable(t, "DEPLOY"))
+}
+
+// shell runs a command in the shop's folder.
+func shell(ctx context.Context, t *testing.T, text string) {
+	t.Helper()
+	command := exec.CommandContext(ctx, "sh", "-c", text)
 	command.Dir = variable(t, "SHOP")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, out)
@@ -206,11 +213,18 @@ func shop(t *testing.T) (context.Context, *client.Client) {
 	const toReport = 10 * time.Second
 	ctx, cancel := context.WithDeadline(t.Context(), end.Add(-toReport))
 	t.Cleanup(cancel)
+	return ctx, client.New(variable(t, "SHOP_URL"), client.Options{HTTP: signing(ctx, t)})
+}
+
+// signing returns what sends signed requests to the shop. It compares them and their answers with
+// the API's document.
+func signing(ctx context.Context, t *testing.T) *http.Client {
+	t.Helper()
 	c, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signing, err := sigv4.New(ctx, c)
+	signs, err := sigv4.New(ctx, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +232,8 @@ func shop(t *testing.T) (context.Context, *client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signing.Transport = apitest.Below(t, strings.TrimSuffix(address.Path, "/"), signing.Transport)
-	return ctx, client.New(address.String(), client.Options{HTTP: signing})
+	signs.Transport = apitest.Below(t, strings.TrimSuffix(address.Path, "/"), signs.Transport)
+	return signs
 }
 
 // variable returns an environment variable that the check sets.

@@ -26,7 +26,7 @@ var codeMutants = []mutant{
 	},
 	{
 		name: "a signal that the contract does not have is committed", file: "internal/executor/requests/signal.go",
-		old: "command.CheckSignal(session.TypeOf(t, run), ", new: "command.CheckSignal(nil, ", more: true, hint: 28,
+		old: "return command.CheckSignal(code, a)", new: "return command.CheckSignal(nil, a)", more: true, hint: 28,
 	},
 	{
 		name: "the handler of an update that an operator has failed goes on", file: "engine/update.go",

@@ -25,6 +25,7 @@ var (
 	complain = workflow.NewUpdate[int, workflow.None]("complain") // fails with a text of so many bytes
 	blame    = workflow.NewUpdate[int, string]("blame")           // ... with which an activity has failed
 	doubt    = workflow.NewUpdate[int, workflow.None]("doubt")    // is refused with a text of so many bytes
+	weigh    = workflow.NewQuery[string, int]("weigh")            // returns how many bytes its input has
 	letGo    = workflow.NewSignal[workflow.None]("letGo")
 	end      = workflow.NewSignal[int]("end")   // the run returns so many bytes
 	goOn     = workflow.NewSignal[int]("again") // the run continues with so many bytes
@@ -41,6 +42,7 @@ func ofBytes(n int) string { return strings.Repeat("x", n) }
 func runBulky(build string) func(workflow.Context, workflow.None) (string, error) {
 	return func(ctx workflow.Context, _ workflow.None) (string, error) {
 		handleBulky(ctx, build)
+		weigh.Handle(ctx, func(s string) (int, error) { return len(s), nil })
 		var free bool
 		var holds int
 		hold.Handle(ctx, func(ctx workflow.Context, n int) (string, error) {
@@ -130,7 +132,7 @@ func sideEffects(ctx workflow.Context, n, kilobytes int) (sum int) {
 // largeWorkload is what case 99 needs.
 func largeWorkload(build string) []workflow.Registration {
 	return []workflow.Registration{
-		workflow.Bind(bulky, runBulky(build), workflow.Names(hold, at, echo, later, fetch, feed, spread, publish, engrave, jot, complain, blame, doubt, letGo, end, goOn)), workflow.Bind(large, func(_ workflow.Context, s string) (string, error) { return s, nil }),
+		workflow.Bind(bulky, runBulky(build), workflow.Names(hold, at, echo, later, fetch, feed, spread, publish, engrave, jot, complain, blame, doubt, weigh, letGo, end, goOn)), workflow.Bind(large, func(_ workflow.Context, s string) (string, error) { return s, nil }),
 		measure, text, fail,
 	}
 }

@@ -312,14 +312,15 @@ func (b *binding) reportComputed(pass *analysis.Pass, all []handled) {
 var kindsOf = map[string]string{"Signals": "signal", "Queries": "query", "Updates": "update"}
 
 // reportVain reports the names that the call lists and the code does not handle, if all of the code
-// is known. Tests may list more: what is in question there is often what a request is answered.
+// is known. Tests may list more: what is in question there is often what a request is answered. So
+// may topics, to which activities publish.
 func (b *binding) reportVain(pass *analysis.Pass) {
 	if b.code.opaque || b.inTest(b.call.Pos()) {
 		return
 	}
 	var vain []handled
 	for _, h := range b.listed {
-		if _, ok := b.code.names[h.id()]; !ok && enforced(h.Kind) && !b.shared[h.id()] {
+		if _, ok := b.code.names[h.id()]; !ok && enforced(h.Kind) && h.Kind != "topic" && !b.shared[h.id()] {
 			vain = append(vain, h)
 		}
 	}

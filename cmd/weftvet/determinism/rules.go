@@ -106,7 +106,7 @@ var Rules = []Rule{
 		"`workflow.Names(AddItem, Contents, Note)`, as an option of `workflow.Bind`",
 		"Code behind an interface, code that another package passes to a parameter, and declarations that a function returns: the " +
 			"engine refuses these names when the code handles them. Bindings whose options are not written in the call or in a variable " +
-			"(`workflow.Bind(t, run, options()...)`). Names that are not handled, in tests and if some of the code is not known. Interceptors in a variable. A topic that an " +
+			"(`workflow.Bind(t, run, options()...)`). Names that are not handled: of topics, in tests, and if some of the code is not known. Interceptors in a variable. A topic that an " +
 			"activity publishes to.",
 	},
 	{

@@ -67,7 +67,7 @@ func (p *publisher) last(ctx context.Context) (*history.ActivityItemsPublished, 
 	if p.ended != nil {
 		return nil, p.ended
 	}
-	waiting := p.waiting()
+	waiting := p.collected.waiting()
 	if len(waiting) == 0 {
 		return nil, nil
 	}

@@ -53,8 +53,11 @@ type publisher struct {
 	ended  error
 	closed bool
 	// collected are items that wait for their batch, by topic, in the order of their first items.
-	collected []*collected
+	collected collections
 }
+
+// collections are what is collected of each topic.
+type collections []*collected
 
 // collected are items of one topic that wait for their batch.
 type collected struct {
@@ -85,12 +88,12 @@ func (p *publisher) Publish(ctx context.Context, topic string, items [][]byte) e
 		}
 		own.add(item)
 	}
-	if err := p.checkSize(own); err != nil {
+	if err := own.check(p.s.Options); err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.of(topic)
+	c := p.collected.of(topic)
 	switch {
 	case c.count == 0 && own.count == 0:
 		return p.endedBy(ctx)
@@ -136,7 +139,7 @@ func (p *publisher) Collect(ctx context.Context, topic string, item []byte) erro
 	if err := p.endedBy(ctx); err != nil {
 		return err
 	}
-	c := p.of(topic)
+	c := p.collected.of(topic)
 	var err error
 	switch full := c.count >= collectItems || c.count > 0 && len(c.items)+len(item) > collectBytes; {
 	case full:
@@ -157,26 +160,26 @@ func (p *publisher) Collect(ctx context.Context, topic string, item []byte) erro
 func (p *publisher) Flush(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.writeAll(ctx, p.waiting(), p.write); err != nil {
+	if err := p.writeAll(ctx, p.collected.waiting(), p.write); err != nil {
 		return err
 	}
 	return p.endedBy(ctx)
 }
 
-// waiting returns what is collected of the topics that have items. The caller holds mu.
-func (p *publisher) waiting() []*collected {
-	return slices.DeleteFunc(slices.Clone(p.collected), func(c *collected) bool { return c.count == 0 })
+// waiting returns what is collected of the topics that have items.
+func (all collections) waiting() collections {
+	return slices.DeleteFunc(slices.Clone(all), func(c *collected) bool { return c.count == 0 })
 }
 
-// of returns what is collected of a topic. The caller holds mu.
-func (p *publisher) of(topic string) *collected {
-	for _, c := range p.collected {
+// of returns what is collected of a topic.
+func (all *collections) of(topic string) *collected {
+	for _, c := range *all {
 		if c.topic == topic {
 			return c
 		}
 	}
 	c := &collected{topic: topic}
-	p.collected = append(p.collected, c)
+	*all = append(*all, c)
 	return c
 }
 
@@ -246,7 +249,7 @@ func (p *publisher) write(ctx context.Context, c *collected) error {
 
 // writeWithin is write until ctx ends, also after the code has returned.
 func (p *publisher) writeWithin(ctx context.Context, c *collected) error {
-	if err := p.checkSize(c); err != nil {
+	if err := c.check(p.s.Options); err != nil {
 		return err
 	}
 	if err := p.put(ctx, p.next(c)); err != nil {
@@ -258,7 +261,7 @@ func (p *publisher) writeWithin(ctx context.Context, c *collected) error {
 
 // writeAll commits batches. If one is refused for good, it commits those after it, and returns why.
 // After any other error it returns at once. The caller holds mu.
-func (p *publisher) writeAll(ctx context.Context, all []*collected, write func(context.Context, *collected) error) (refused error) {
+func (p *publisher) writeAll(ctx context.Context, all collections, write func(context.Context, *collected) error) (refused error) {
 	for _, c := range all {
 		err := write(ctx, c)
 		if err != nil && !isRefused(err) {
@@ -276,17 +279,17 @@ func isRefused(err error) bool {
 	return errors.Is(err, failure.ErrInvalid) || errors.Is(err, failure.ErrTooLarge)
 }
 
-// checkSize refuses a batch that is larger than one may be.
-func (p *publisher) checkSize(c *collected) error {
-	if most := p.mostBytes(); len(c.items) > most {
+// check refuses a batch that is larger than one may be.
+func (c *collected) check(options session.Options) error {
+	if most := mostBytes(options); len(c.items) > most {
 		return failure.Newf(failure.ErrTooLarge.Type, "a batch of %d items of topic %q has %d bytes: the limit is %d; publish fewer at once", c.count, c.topic, len(c.items), most).Final()
 	}
 	return nil
 }
 
 // mostBytes returns the size of the largest batch.
-func (p *publisher) mostBytes() int {
-	if most := p.s.Options.MaxPayload; most > engine.MaxPayload {
+func mostBytes(options session.Options) int {
+	if most := options.MaxPayload; most > engine.MaxPayload {
 		return most
 	}
 	return batchBytes

@@ -133,7 +133,7 @@ func refusedSignal(t *session.Session, run *engine.Run, arrives history.Event) *
 	}
 	var refused *refusal.Error
 	code := session.TypeOf(t, run)
-	err, hung := session.Bounded(t.Process, command.Taken(code, engine.SignalName, signal.SignalName), func() error { return command.CheckSignalOfCode(code, signal) })
+	err, hung := session.Bounded(t.Process, command.Taken(code, engine.SignalName, signal.SignalName), code, func(code *engine.Workflow) error { return command.CheckSignalOfCode(code, signal) })
 	if errors.As(cmp.Or(hung, err), &refused) {
 		return failure.FromError(failure.New(failure.ErrInvalid.Type, refused.Detail))
 	}

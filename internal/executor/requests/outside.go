@@ -91,7 +91,7 @@ func checkResult(ctx context.Context, t *session.Session, run *engine.Run, activ
 	if code == nil {
 		return nil
 	}
-	err, hung := session.Bounded(t.Process, code.Result, func() error { return command.CheckResult(code, result) })
+	err, hung := session.Bounded(t.Process, code.Result, code, func(code *engine.Activity) error { return command.CheckResult(code, result) })
 	return cmp.Or(hung, err)
 }
 

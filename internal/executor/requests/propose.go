@@ -138,13 +138,16 @@ func (calls group) holdAgainst(t *session.Session, run *engine.Run) group {
 
 // breaks reports whether the contract of code does not have the call. If so, it answers it.
 func (c *updateCall) breaks(code *engine.Workflow) bool {
+	type claim struct {
+		code    *engine.Workflow
+		request engine.UpdateRequest
+	}
 	type verdict struct {
 		rejected *command.UpdateRefusal
 		err      error
 	}
-	request := c.request
-	v, hung := session.Bounded(c.process, command.Taken(code, engine.UpdateName, request.Name), func() (v verdict) {
-		v.rejected, v.err = command.CheckUpdate(code, &request)
+	v, hung := session.Bounded(c.process, command.Taken(code, engine.UpdateName, c.request.Name), claim{code, c.request}, func(of claim) (v verdict) {
+		v.rejected, v.err = command.CheckUpdate(of.code, &of.request)
 		return v
 	})
 	if r := v.rejected; r != nil {

@@ -256,7 +256,7 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryRe
 			return err
 		}
 		code := session.TypeOf(t, run)
-		err, hung := session.Bounded(t.Process, command.Taken(code, engine.QueryName, q.Name()), func() error { return command.CheckQuery(code, q) })
+		err, hung := session.Bounded(t.Process, command.Taken(code, engine.QueryName, q.Name()), q, func(q *command.Query) error { return command.CheckQuery(code, q) })
 		if err := cmp.Or(hung, err); err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/executor/runlog"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
@@ -20,13 +19,13 @@ var errTooFar = errors.New("the run is too far")
 
 // topicLog reads what memory lacks of a workflow's log.
 type topicLog struct {
-	ctx  context.Context
-	view *runlog.View
+	ctx context.Context
+	of  *session.Session
 }
 
 // commits returns commits of a run, from a slot on, before another one.
 func (l *topicLog) commits(run *engine.Run, from, end uint32) engine.Commits {
-	return l.view.Between(l.ctx, run, from, end)
+	return l.of.View.Between(l.ctx, run, from, end)
 }
 
 // otherRuns are the runs beside the latest that a request has read. They have closed, so they never
@@ -76,7 +75,7 @@ func (p *topicPage) run(id history.RunID) (*engine.Run, error) {
 	case p.others.left == 0:
 		return nil, errTooFar
 	}
-	run, err := p.log.view.Other(p.log.ctx, id)
+	run, err := p.log.of.View.Other(p.log.ctx, id)
 	if err == nil {
 		p.others.add(id, run)
 	}
@@ -169,7 +168,7 @@ func (p *topicPage) resetOf(run *engine.Run) (next history.RunID, reset *engine.
 		if p.log == nil {
 			return "", nil, errReads
 		}
-		first, err := p.log.view.Reader.FirstCommit(p.log.ctx, p.of.Workflow(), number)
+		first, err := p.log.of.View.Reader.FirstCommit(p.log.ctx, p.of.Workflow(), number)
 		if err != nil {
 			return "", nil, err
 		}

@@ -7,15 +7,24 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// Bounded returns what a check of a value returns. If the check calls code of the program, it gets
-// the time of a query's handler, because the caller holds the lock of a workflow. hung says that it
-// has not returned in time. It then goes on by itself, and nobody waits for it.
-func Bounded[R any](s *Process, of engine.Value, check func() R) (r R, hung error) {
+// Bounded returns what a check of in returns. If the check calls code of the program, it gets the
+// time of a query's handler, because the caller holds the lock of a workflow. hung says that it has
+// not returned in time. It then goes on by itself, and nobody waits for it. in is an
+// argument, because a check that captures it would cost an allocation.
+func Bounded[I, R any](s *Process, of engine.Value, in I, check func(I) R) (r R, hung error) {
 	if of.RunsCode == nil || !of.RunsCode() {
-		return check(), nil
+		return check(in), nil
 	}
+	return guarded(s, in, check)
+}
+
+// guarded is Bounded for a check that calls code of the program. It is not inlined, because then in
+// would escape from Bounded, and cost each check an allocation.
+//
+//go:noinline
+func guarded[I, R any](s *Process, in I, check func(I) R) (r R, hung error) {
 	came := make(chan R, 1) // not a variable: a check that hangs may still write to it
-	if ended := s.World.Guard(s.Options.QueryFor, func() { came <- check() }); !ended || len(came) == 0 {
+	if ended := s.World.Guard(s.Options.QueryFor, func() { came <- check(in) }); !ended || len(came) == 0 {
 		return r, errHung(s.Options.QueryFor)
 	}
 	return <-came, nil

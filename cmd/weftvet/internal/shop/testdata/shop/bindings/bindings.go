@@ -11,6 +11,7 @@ var (
 	typ   = workflow.NewWorkflow[string, string]("shop")
 	open  = workflow.NewSignal[string]("open")
 	shut  = workflow.NewSignal[string]("shut")
+	news  = workflow.NewTopic[string]("news")
 	count = workflow.NewQuery[workflow.None, int]("count")
 	sell  = workflow.NewUpdate[int, int]("sell")
 	all   = []workflow.Signal[string]{open, shut}
@@ -26,6 +27,7 @@ var (
 	_ = workflow.Bind(cart.Workflow, cart.Run, cart.Names)
 	_ = workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Names: cart.Names.Names, Pinned: true})
 	_ = workflow.Bind(cart.Workflow, cart.Run, cart.Names, workflow.Names(open)) // want `the workflow does not handle signal "open": take it out of workflow.Names`
+	_ = workflow.Bind(cart.Workflow, cart.Run, cart.Names, workflow.Names(news)) // an activity publishes to it
 	_ = workflow.Bind(typ, run)                                                  // want `query "count" \(bindings.go:\d+\), query "audit" \(side.go:\d+\), signal "open" \(side.go:\d+\), which` `handles signal "hidden" \(side.go:\d+\), which the binding omits and cannot name from here`
 	_ = workflow.Bind(typ, each)                                                 // want `signal "open" \(bindings.go:\d+\), signal "shut" \(bindings.go:\d+\), which`
 	_ = workflow.Bind(typ, each, names)
