@@ -2,7 +2,6 @@ package executor_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +20,10 @@ func TestPendingWhenTheTimeIsOver(t *testing.T) {
 			d, attempts, token := testbed.New(t), 0, ""
 			p := d.Start(executor.Options{}, streams(func(ctx context.Context, _ int) (string, error) {
 				attempts++
+				var err error
+				if token, err = activity.Token(ctx); err != nil {
+					return "", err
+				}
 				time.Sleep(9500 * time.Millisecond)
 				if collects {
 					if err := activity.Publisher(ctx, tokensOf).Add("a"); err != nil {
@@ -28,10 +31,6 @@ func TestPendingWhenTheTimeIsOver(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Second)
-				var err error
-				if token, err = activity.Token(ctx); err != nil {
-					return "", err
-				}
 				return "", activity.ErrPending
 			}, activity.Options{StartToClose: 10 * time.Second, Pending: time.Hour})...)
 			run, err := streaming.Start(t.Context(), p.Client, "s", 0)
@@ -40,7 +39,7 @@ func TestPendingWhenTheTimeIsOver(t *testing.T) {
 			}
 			time.Sleep(5 * time.Minute)
 			if err := p.Client.CompleteActivity(t.Context(), token, []byte(`"done"`)); err != nil {
-				t.Error(err)
+				t.Fatal(err, " after attempts: ", attempts, " collects: ", collects)
 			}
 			if result, err := run.Result(t.Context()); err != nil || result != "done" || attempts != 1 {
 				t.Errorf("%q, %v of %d attempts", result, err, attempts)
@@ -51,24 +50,4 @@ func TestPendingWhenTheTimeIsOver(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestLargeLast(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d, attempts := testbed.New(t), 0
-		large := strings.Repeat("x", 250<<10)
-		p := d.Start(executor.Options{}, streams(func(ctx context.Context, _ int) (string, error) {
-			attempts++
-			return large, activity.Publisher(ctx, tokensOf).Add(large)
-		})...)
-		run, err := streaming.Start(t.Context(), p.Client, "s", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if result, err := run.Result(t.Context()); err != nil || result != large || attempts != 1 {
-			t.Errorf("%v of %d attempts", err, attempts)
-		}
-		t.Log(logOf(d, "s"))
-	})
 }

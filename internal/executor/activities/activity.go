@@ -328,7 +328,7 @@ func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (resul
 		return nil, runner.TimedOut(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
 	if o.Pending {
-		if err := w.publisher.Flush(limited); err != nil {
+		if err := publishRest(limited, w.publisher); err != nil {
 			return nil, failure.FromError(err)
 		}
 		w.pending = w.heartbeater.hasToken()

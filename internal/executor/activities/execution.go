@@ -84,6 +84,19 @@ func (p *publisher) last(ctx context.Context) (*history.ActivityItemsPublished, 
 	return nil, err
 }
 
+// publishRest publishes what an attempt has collected that goes on outside. It does so also if the
+// attempt's time is over or it was asked to end: the token was handed out.
+func publishRest(ctx context.Context, p *publisher) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended != nil {
+		return p.ended
+	}
+	within, cancel := p.s.World.WithTimeout(context.WithoutCancel(ctx), p.s.Options.SoftLimit)
+	defer cancel()
+	return p.writeAll(within, p.collected.waiting(), p.writeWithin)
+}
+
 // commit commits the event of a last batch on its own. It returns outcome.ErrDropped if nothing
 // follows from this execution.
 func (p *publisher) commit(ctx context.Context, last *history.ActivityItemsPublished) error {
