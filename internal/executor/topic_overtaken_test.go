@@ -27,6 +27,7 @@ import (
 type executions struct {
 	t     *testing.T
 	d     *testbed.Deployment
+	hooks *testbed.Hooks
 	all   []*testbed.Process
 	begun chan *execution
 	by    []*execution
@@ -44,6 +45,7 @@ type execution struct {
 // time, which nobody runs.
 func newExecutions(t *testing.T, besides bool) *executions {
 	x := &executions{t: t, d: testbed.New(t), begun: make(chan *execution)}
+	x.hooks = x.d.Hook()
 	act := activity.New("stream", func(ctx context.Context, _ int) (string, error) {
 		e := &execution{attempt: activity.InfoOf(ctx).Attempt, do: make(chan string), answers: make(chan error)}
 		x.begun <- e

@@ -131,6 +131,11 @@ var errOvertaken = fmt.Errorf("another execution of the attempt has published it
 // withLast returns the events of the end of an execution: its last batch, if it has one that is not
 // in the log yet, and the end. It returns errOvertaken if another execution has taken over.
 func withLast(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, last *history.ActivityItemsPublished, e history.Event) ([]history.Event, error) {
+	if last == nil && unanswered(w.publisher) {
+		if err := t.RequireFresh(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
 	published := run.State.Activities[w.Delivery.EventID].Publishing
 	switch {
 	case last == nil && !published.Lets(w.Number, w.knows(published)):
@@ -141,6 +146,18 @@ func withLast(ctx context.Context, t *session.Session, run *engine.Run, w *Attem
 		return nil, t.RequireFresh(ctx, errOvertaken)
 	}
 	return []history.Event{history.Of(last), e}, checkTopics(run, last.Topic)
+}
+
+// unanswered reports whether a batch of an execution may be in the log although its put was not
+// answered. Only a read says whether it is. Without one, the end of the execution would be refused
+// in the workflow's queue because of its own batch.
+func unanswered(p *publisher) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended != nil
 }
 
 // checkOvertaken returns errOvertaken if another execution has taken over from one that ends with
