@@ -31,6 +31,9 @@ type Parser struct {
 	NewID func() [16]byte
 	// Now returns the time: a cron expression must name a later moment.
 	Now func() time.Time
+	// Guard returns what a check of an input returns, or a refusal if code of the program that the
+	// check calls hangs. A nil Guard waits for it.
+	Guard func(of engine.Value, check func() error) error
 }
 
 // Target is the run that a request is for.

@@ -193,7 +193,7 @@ func (p *Parser) anyStart(workflowID string, r *schema.StartRequest, at string, 
 		return nil, err
 	}
 	if s.code != nil {
-		err = s.note(CheckInput(s.code, at, input), repeats)
+		err = s.note(p.CheckInput(s.code, at, input), repeats)
 	}
 	if err := cmp.Or(err, checkCarried(r)); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -405,23 +406,74 @@ type endless struct{}
 
 func (*endless) UnmarshalJSON([]byte) error { select {} }
 
-// A decoder of the program that hangs does not hold the lock of the workflow.
+// A decoder of the program that hangs holds neither the lock of the workflow nor the request.
 func TestADecoderThatHangs(t *testing.T) {
 	t.Parallel()
 	d := testbed.New(t)
 	put, drop := workflow.NewUpdate[endless, int]("put"), workflow.NewSignal[endless]("drop")
-	look := workflow.NewQuery[endless, int]("look")
+	look, stuck := workflow.NewQuery[endless, int]("look"), workflow.NewWorkflow[map[string]endless, string]("stuck")
 	p := d.Idle(executor.Options{QueryFor: time.Millisecond}, workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
 		_, err := basketDone.Receive(ctx)
 		return "", err
-	}, workflow.Names(put, drop, look, basketDone)))
+	}, workflow.Names(put, drop, look, basketDone)), workflow.Bind(stuck, func(workflow.Context, map[string]endless) (string, error) { return "", nil }))
 	if _, err := sender.Start(t.Context(), p.Client, "w", ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range []string{"/w/updates/put", "/w/signals/drop", "/w/queries/look"} {
-		refusedWith(t, p, 409, "has not returned within 1ms", target, `{"input":1}`)
+	for range 3 { // the last ones find that too many hang
+		for _, target := range []string{"/w/updates/put", "/w/signals/drop", "/w/queries/look"} {
+			refusedWith(t, p, 409, "has not returned within 1ms", target, `{"input":1}`)
+		}
+		refusedWith(t, p, 409, "has not returned within 1ms", "", `{"type":"stuck","input":{"a":1}}`)
+		refusedWith(t, p, 409, "has not returned within 1ms", "", `{"type":"stuck","requestId":"r","input":{"a":1}}`)
+	}
+	if a := p.Do(http.MethodPost, "/v1/schedules", `{"scheduleId":"s","requestId":"r","schedule":{"spec":{"cron":["@daily"]},"action":{"type":"stuck","input":{"a":1}}}}`); a.Status != 409 {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	if err := basketDone.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// slow is a type whose decoder is slow, the first times.
+type slow struct{}
+
+var slowDecodes atomic.Int32
+
+func (*slow) UnmarshalJSON([]byte) error {
+	if slowDecodes.Add(-1) >= 0 {
+		time.Sleep(time.Minute)
+	}
+	return nil
+}
+
+// A decoder that is slow once loses neither the signal that workflow code sends nor the child that
+// it starts: the message is redelivered.
+func TestADecoderThatIsSlowOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		note, child := workflow.NewSignal[slow]("note"), workflow.NewWorkflow[slow, string]("child")
+		p := testbed.New(t).Start(executor.Options{},
+			workflow.Bind(child, func(workflow.Context, slow) (string, error) { return "came", nil }),
+			workflow.Bind(basket, func(ctx workflow.Context, _ basketItem) ([]basketItem, error) {
+				_, err := note.Receive(ctx)
+				return nil, err
+			}, workflow.Names(note)),
+			workflow.Bind(sender, func(ctx workflow.Context, does string) (string, error) {
+				if does == "start" {
+					return child.RunChild(ctx, slow{}, workflow.ChildOptions{WorkflowID: "c"})
+				}
+				_, err := note.SendTo(ctx, workflow.External("w"), slow{}).Get(ctx)
+				return "sent", err
+			}))
+		if _, err := basket.Start(t.Context(), p.Client, "w", basketItem{"tea", 1}); err != nil {
+			t.Fatal(err)
+		}
+		for does, want := range map[string]string{"start": "came", "signal": "sent"} {
+			slowDecodes.Store(1)
+			if got, err := sender.Run(t.Context(), p.Client, does, does); err != nil || got != want {
+				t.Errorf("%s: %q, %v", does, got, err)
+			}
+		}
+		time.Sleep(time.Minute) // until the slow decoders have returned
+	})
 }

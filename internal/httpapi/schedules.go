@@ -161,7 +161,7 @@ func (h *handler) checkAction(a *schema.ScheduleAction) error {
 		known := registry.WorkflowNames()
 		return refusal.Invalid.New("there is no workflow type %q: give one of %q", a.Type, known).Knowing(known)
 	}
-	return command.CheckInput(code, "action.input", history.Payload(a.Input))
+	return h.service.Process.Parser().CheckInput(code, "action.input", history.Payload(a.Input))
 }
 
 // scheduleWorkflow returns the id of a schedule's workflow.
