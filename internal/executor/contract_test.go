@@ -346,6 +346,43 @@ func TestAResultIsHeldAgainstTheBuildOfItsRun(t *testing.T) {
 	})
 }
 
+// A result that was accepted before a deployment is found again, also by a process of the new
+// deployment that still believes that the activity is pending, and whose contract does not have it.
+func TestARepeatedResultComesBeforeTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for name, target := range map[string]string{"by token": "/v1/activities/complete", "by hand": "/v1/workflows/w/activities/5/complete?runId="} {
+			d := testbed.New(t)
+			var token string
+			count := activity.New("count", func(ctx context.Context, _ activity.None) (n int, err error) {
+				token, err = activity.Token(ctx)
+				return 0, errors.Join(err, activity.ErrPending)
+			})
+			spell := activity.New("count", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
+			bound := workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
+				n, err := count.Run(ctx, activity.None{})
+				return strconv.Itoa(n), err
+			})
+			before, after := d.Start(executor.Options{}, count, bound), d.Idle(executor.Options{}, spell, bound)
+			var started struct{ RunID string }
+			before.Do(http.MethodPost, "/v1/workflows", `{"type":"sender","workflowId":"w","input":""}`).Into(t, &started)
+			synctest.Wait()
+			body := `{"result":7}`
+			if name == "by token" {
+				body = `{"token":"` + token + `","result":7}`
+			} else {
+				target += started.RunID
+			}
+			after.Do(http.MethodGet, "/v1/workflows/w", "")
+			for _, p := range []*testbed.Process{before, after} {
+				if a := p.Do(http.MethodPost, target, body); a.Status != http.StatusOK {
+					t.Errorf("%s: %d %s", name, a.Status, a.Body)
+				}
+			}
+		}
+	})
+}
+
 // A value where none is declared is refused. Nothing, null and {} are no value.
 func TestAValueWhereNoneIsDeclared(t *testing.T) {
 	t.Parallel()
