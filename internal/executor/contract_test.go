@@ -305,6 +305,41 @@ func TestARepetitionComesBeforeTheContract(t *testing.T) {
 	})
 }
 
+// A new schedule and a change of one are found again after a deployment whose contract does not
+// have their action. Those that were not answered before are refused.
+func TestARepeatedScheduleComesBeforeTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		strict := workflow.NewWorkflow[strictItem, []basketItem]("basket")
+		d := testbed.New(t)
+		before := d.Idle(executor.Options{}, workflow.Bind(basket, runBasket, basketNames))
+		after := d.Idle(executor.Options{}, workflow.Bind(strict, func(ctx workflow.Context, first strictItem) ([]basketItem, error) {
+			return runBasket(ctx, first.basketItem)
+		}, basketNames))
+		const schedule = `"schedule":{"spec":{"cron":["@daily"]},"action":{"type":"basket","input":{"sku":"tea","quantity":1}}}}`
+		create, change := `{"scheduleId":"s","requestId":"r1",`+schedule, `{"requestId":"u1",`+schedule
+		for _, p := range []*testbed.Process{before, after, before} {
+			if a := p.Do(http.MethodPost, "/v1/schedules", create); a.Status >= 300 {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+			if a := p.Do(http.MethodPost, "/v1/schedules/s/update", change); a.Status >= 300 {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+		}
+		log := d.Snapshot()
+		for _, id := range []string{"", "u2"} {
+			for _, name := range []string{"s", "t"} {
+				if a := after.Do(http.MethodPost, "/v1/schedules/"+name+"/update", `{"requestId":"`+id+`",`+schedule); a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), `"at":"action.input.shelf"`) {
+					t.Errorf("%d %s", a.Status, a.Body)
+				}
+			}
+		}
+		if d.Snapshot() != log {
+			t.Error("a refused request has changed something")
+		}
+	})
+}
+
 func idle(workflow.Context, string) (string, error) { return "", nil }
 
 // The result of an activity of a pinned run is held against the contract of the run's build. A
