@@ -342,6 +342,20 @@ func TestARepeatedScheduleComesBeforeTheContract(t *testing.T) {
 
 func idle(workflow.Context, string) (string, error) { return "", nil }
 
+// counting returns an activity whose result comes from outside, with the token that it sets; one of
+// another type with the same name; and code that runs the first.
+func counting(token *string) (count, spell workflow.Registration, run func(workflow.Context, string) (string, error)) {
+	counts := activity.New("count", func(ctx context.Context, _ activity.None) (n int, err error) {
+		*token, err = activity.Token(ctx)
+		return 0, errors.Join(err, activity.ErrPending)
+	})
+	spells := activity.New("count", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
+	return counts, spells, func(ctx workflow.Context, _ string) (string, error) {
+		n, err := counts.Run(ctx, activity.None{})
+		return strconv.Itoa(n), err
+	}
+}
+
 // The result of an activity of a pinned run is held against the contract of the run's build. A
 // process of another build says so, by hand and by token.
 func TestAResultIsHeldAgainstTheBuildOfItsRun(t *testing.T) {
@@ -349,16 +363,9 @@ func TestAResultIsHeldAgainstTheBuildOfItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		var token string
-		count := activity.New("count", func(ctx context.Context, _ activity.None) (n int, err error) {
-			token, err = activity.Token(ctx)
-			return 0, errors.Join(err, activity.ErrPending)
-		})
-		spell := activity.New("count", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
+		count, spell, run := counting(&token)
 		pinned := workflow.BindOptions{Pinned: true}
-		one := d.Start(executor.Options{Build: "build-1"}, count, workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
-			n, err := count.Run(ctx, activity.None{})
-			return strconv.Itoa(n), err
-		}, pinned))
+		one := d.Start(executor.Options{Build: "build-1"}, count, workflow.Bind(sender, run, pinned))
 		two := d.Idle(executor.Options{Build: "build-2"}, spell, workflow.Bind(sender, idle, pinned))
 		var started struct{ RunID string }
 		one.Do(http.MethodPost, "/v1/workflows", `{"type":"sender","workflowId":"w","input":""}`).Into(t, &started)
@@ -389,15 +396,8 @@ func TestARepeatedResultComesBeforeTheContract(t *testing.T) {
 		for name, target := range map[string]string{"by token": "/v1/activities/complete", "by hand": "/v1/workflows/w/activities/5/complete?runId="} {
 			d := testbed.New(t)
 			var token string
-			count := activity.New("count", func(ctx context.Context, _ activity.None) (n int, err error) {
-				token, err = activity.Token(ctx)
-				return 0, errors.Join(err, activity.ErrPending)
-			})
-			spell := activity.New("count", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
-			bound := workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
-				n, err := count.Run(ctx, activity.None{})
-				return strconv.Itoa(n), err
-			})
+			count, spell, run := counting(&token)
+			bound := workflow.Bind(sender, run)
 			before, after := d.Start(executor.Options{}, count, bound), d.Idle(executor.Options{}, spell, bound)
 			var started struct{ RunID string }
 			before.Do(http.MethodPost, "/v1/workflows", `{"type":"sender","workflowId":"w","input":""}`).Into(t, &started)
