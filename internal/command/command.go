@@ -34,6 +34,9 @@ type Parser struct {
 	// Guard returns what a check of an input returns, or a refusal if code of the program that the
 	// check calls hangs. A nil Guard waits for it.
 	Guard func(of engine.Value, check func() error) error
+	// Forwarded says that the process of another build has forwarded the request, because a run is
+	// open here: see Start.RefusedUse.
+	Forwarded bool
 }
 
 // Target is the run that a request is for.
