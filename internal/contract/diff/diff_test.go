@@ -151,6 +151,8 @@ func TestSchemas(t *testing.T) {
 		"to date-time":      {`{"type":"string"}`, `{"type":"string","format":"date-time"}`, "breaks/breaks : was string, and becomes date-time", "safe/safe : was string, and becomes date-time"},
 		"from date-time":    {`{"type":"string","format":"date-time"}`, `{"type":"string"}`, "safe/safe : was date-time, and becomes string", "breaks/safe : was date-time, and becomes string"},
 		"to base64":         {`{"type":"string","format":"date-time"}`, `{"type":"string","contentEncoding":"base64"}`, "breaks/breaks : was date-time, and becomes base64", "breaks/safe : was date-time, and becomes base64"},
+		"to a decoder":      {`{"type":"string"}`, `{"type":"string","format":"uuid.UUID"}`, "breaks/breaks : was string, and becomes uuid.UUID", "safe/safe : was string, and becomes uuid.UUID"},
+		"other decoder":     {`{"type":"string","format":"ulid.ULID"}`, `{"type":"string","format":"uuid.UUID"}`, "note/safe : was ulid.ULID, and becomes uuid.UUID", "note/safe : was ulid.ULID, and becomes uuid.UUID"},
 		"null":              {`{"type":"string"}`, `{"type":["string","null"]}`, "safe/safe : can be null", "breaks/safe : can be null"},
 		"no null":           {`{"type":["string","null"]}`, `{"type":"string"}`, "breaks/safe : can no longer be null", "safe/safe : can no longer be null"},
 		"enum":              {`{"type":"string"}`, `{"type":"string","enum":["a"]}`, `breaks/safe : has to be one of "a"`, `safe/safe : has to be one of "a"`},

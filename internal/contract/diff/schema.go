@@ -349,6 +349,9 @@ func (c *comparison) types(path string, before, after *contract.Schema) bool {
 	what := fmt.Sprintf("was %s, and becomes %s", typeText(before), typeText(after))
 	switch {
 	case wider && narrower:
+		if before.Format != after.Format && ofDecoder(before) {
+			c.notice(path, what, "both types decode a string by themselves: look whether the new one takes what the old one did")
+		}
 		return true
 	case wider:
 		c.report(path, what, c.read, false, otherName)
@@ -373,12 +376,18 @@ func kinds(s *contract.Schema) []string {
 		all = []string{"null", "boolean", "object", "array", "number", "string"}
 	}
 	for i, t := range all {
-		if t == "string" && s.Format+s.ContentEncoding != "" {
+		switch {
+		case t == "string" && ofDecoder(s):
+			all[i] = "string in the form of a type"
+		case t == "string" && s.Format+s.ContentEncoding != "":
 			all[i] = "string in " + s.Format + s.ContentEncoding
 		}
 	}
 	return all
 }
+
+// ofDecoder reports whether the format of a string is that of a Go type which decodes itself.
+func ofDecoder(s *contract.Schema) bool { return strings.Contains(s.Format, ".") }
 
 // contains reports whether a value of one of the types of part is one of those of all.
 func contains(all, part []string) bool {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -64,8 +65,10 @@ func (s *Set) repair(shape *check.Shape, base *contract.Schema, lenient bool) (*
 		r.Type = contract.Types{"null"}
 	case check.Bool:
 		r.Type = contract.Types{"boolean"}
-	case check.String, check.Text:
+	case check.String:
 		r.Type = contract.Types{"string"}
+	case check.Text:
+		r.Type, r.Format = contract.Types{"string"}, textFormat(shape.Type)
 	case check.Time:
 		r.Type, r.Format = contract.Types{"string"}, "date-time"
 	case check.Bytes:
@@ -98,6 +101,17 @@ func (s *Set) repair(shape *check.Shape, base *contract.Schema, lenient bool) (*
 	}
 	limit(r, shape)
 	return r, nil
+}
+
+// textFormat returns the format of the strings that a type's own decoder takes: the name of the
+// type. Without it, a string that becomes a type which refuses most strings would be no change of
+// the contract.
+func textFormat(t reflect.Type) string {
+	name, _, named := strings.Cut(t.String(), ".") // of the package, which its path may not end with
+	if t.Name() == "" || !named {
+		return ""
+	}
+	return safe(name) + "." + short(t)
 }
 
 // orEmpty is the base for a part of which the library says nothing.
