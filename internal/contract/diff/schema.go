@@ -355,13 +355,13 @@ func (c *comparison) types(path string, before, after *contract.Schema) bool {
 		return true
 	case wider:
 		c.report(path, what, c.read, false, otherName)
-		return true // what both accept may have other bounds
 	case narrower:
 		c.report(path, what, c.sent, true, otherName)
 	default:
 		c.report(path, what, true, true, otherName)
+		return false
 	}
-	return false
+	return true // what both accept may have other bounds
 }
 
 // typeText is the type of a schema without its bounds.
@@ -464,37 +464,27 @@ func (c *comparison) bounds(path string, before, after *contract.Schema) {
 		}
 	}
 	if before.Pattern != after.Pattern {
-		c.pattern(path, before.Pattern, after.Pattern)
+		c.pattern(path, before.Pattern, after.Pattern, false)
 	}
 	if left, right := keyText(before), keyText(after); left != right {
-		c.keys(path+"{}", left, right)
+		c.pattern(path+"{}", left, right, true) // it comes from the Go type of the keys
 	} else if text(orAny(before.PropertyNames)) != text(orAny(after.PropertyNames)) {
 		c.notice(path+"{}", "changes in the names that it may have, which Weft does not compare", "compare it by hand")
 	}
 }
 
-// pattern compares patterns. Whether one is narrower than another one is not known.
-func (c *comparison) pattern(path, before, after string) {
-	switch {
+// pattern compares patterns. Whether one is narrower than another one is not known. decodes says
+// that a value which is not like the pattern does not decode.
+func (c *comparison) pattern(path, before, after string, decodes bool) {
+	switch what := fmt.Sprintf("has to be like %s, and no longer like %s", after, before); {
 	case after == "":
 		c.widens(path, "no longer has to be like "+before)
 	case before == "":
-		c.narrows(path, "has to be like "+after, acceptBoth)
+		c.report(path, "has to be like "+after, c.sent, decodes, acceptBoth)
+	case c.read && !decodes:
+		c.widens(path, what)
 	default:
-		c.report(path, fmt.Sprintf("has to be like %s, and no longer like %s", after, before), c.sent, false, acceptBoth)
-	}
-}
-
-// keys compares the patterns of the names of a map. They come from the Go type of its keys, so a
-// name that is not like that does not decode.
-func (c *comparison) keys(path, before, after string) {
-	switch {
-	case after == "":
-		c.widens(path, "no longer has to be like "+before)
-	case before == "":
-		c.report(path, "has to be like "+after, c.sent, true, acceptBoth)
-	default:
-		c.report(path, fmt.Sprintf("has to be like %s, and no longer like %s", after, before), c.sent, true, acceptBoth)
+		c.report(path, what, true, decodes, acceptBoth)
 	}
 }
 
@@ -520,7 +510,7 @@ func (c *comparison) integers(path string, before, after *contract.Schema) {
 	}
 	what := fmt.Sprintf("was %s, and becomes %s", cmp.Or(left, "integer"), cmp.Or(right, "integer"))
 	switch {
-	case left == signed && right == unsigned: // the minimum is a change of its own
+	case left == signed && right == unsigned, right == "" && after.Maximum == "": // a minimum is a change of its own
 		c.widens(path, what)
 	case left == unsigned && right == signed, right == signed && before.Maximum == "", right == unsigned && before.Maximum == "":
 		c.report(path, what, c.sent, true, acceptBoth)
