@@ -434,7 +434,7 @@ func texts(all []json.RawMessage) (out []string) {
 
 // bounds compares the bounds of numbers, strings and arrays.
 func (c *comparison) bounds(path string, before, after *contract.Schema) {
-	c.integers(path, before, after)
+	c.sizes(path, before, after)
 	for _, b := range []struct {
 		name          string
 		before, after string
@@ -464,13 +464,19 @@ func (c *comparison) bounds(path string, before, after *contract.Schema) {
 		}
 	}
 	if before.Pattern != after.Pattern {
-		c.pattern(path, before.Pattern, after.Pattern, false)
+		c.pattern(path, before.Pattern, after.Pattern, slices.Contains(quoted, after.Pattern))
 	}
 	if left, right := keyText(before), keyText(after); left != right {
 		c.pattern(path+"{}", left, right, true) // it comes from the Go type of the keys
 	} else if text(orAny(before.PropertyNames)) != text(orAny(after.PropertyNames)) {
 		c.notice(path+"{}", "changes in the names that it may have, which Weft does not compare", "compare it by hand")
 	}
+}
+
+// quoted are the patterns of strings that hold a value of another Go type, by the option "string"
+// of a json tag.
+var quoted = []string{
+	"^(true|false)$", "^(0|-?[1-9][0-9]*)$", "^(0|[1-9][0-9]*)$", `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`, `^"[\s\S]*"$`,
 }
 
 // pattern compares patterns. Whether one is narrower than another one is not known. decodes says
@@ -502,9 +508,14 @@ func integerFormat(s *contract.Schema) string {
 	return s.Format
 }
 
-// integers compares the sizes of integers that have no bounds which say it.
-func (c *comparison) integers(path string, before, after *contract.Schema) {
+// sizes compares the sizes of numbers that have no bounds which say it.
+func (c *comparison) sizes(path string, before, after *contract.Schema) {
 	left, right := integerFormat(before), integerFormat(after)
+	if before.Type.Has("number") && right == "float" && left != right {
+		c.report(path, "becomes a number of 32 bits", c.sent, true, acceptBoth)
+	} else if left == "float" && left != right {
+		c.widens(path, "is no longer a number of 32 bits")
+	}
 	if !before.Type.Has("integer") || !after.Type.Has("integer") || left == right {
 		return
 	}
@@ -517,8 +528,8 @@ func (c *comparison) integers(path string, before, after *contract.Schema) {
 	}
 }
 
-// sizes are the bounds of the Go types of integers that a schema writes.
-var sizes = []string{"-128", "127", "255", "-32768", "32767", "65535", "-2147483648", "2147483647", "4294967295"}
+// typeBounds are the bounds of the Go types of integers that a schema writes.
+var typeBounds = []string{"-128", "127", "255", "-32768", "32767", "65535", "-2147483648", "2147483647", "4294967295"}
 
 // ofType reports whether a bound of an integer is that of its Go type. A number beyond it does not
 // decode, while one beyond the bound of a tag does.
@@ -527,21 +538,21 @@ func ofType(name string, s *contract.Schema) bool {
 	case !s.Type.Has("integer"):
 		return false
 	case name == "maximum":
-		return slices.Contains(sizes, string(s.Maximum))
+		return slices.Contains(typeBounds, string(s.Maximum))
 	case name != "minimum":
 		return false
 	case s.Minimum == "0":
 		return s.Format == unsigned || slices.Contains([]string{"255", "65535", "4294967295"}, string(s.Maximum))
 	}
-	return slices.Contains(sizes, string(s.Minimum))
+	return slices.Contains(typeBounds, string(s.Minimum))
 }
 
-// keyText is what the names of a map have to be like.
+// keyText is what the names of a map have to be like: a pattern, or the type that decodes them.
 func keyText(s *contract.Schema) string {
 	if s.PropertyNames == nil {
 		return ""
 	}
-	return s.PropertyNames.Pattern
+	return cmp.Or(s.PropertyNames.Pattern, s.PropertyNames.Format)
 }
 
 func number(n *int) string {

@@ -78,6 +78,9 @@ func (s *Set) repair(shape *check.Shape, base *contract.Schema, lenient bool) (*
 		bound(r, shape)
 	case check.Float, check.Number:
 		r.Type = contract.Types{"number"}
+		if shape.Kind == check.Float && shape.Bits == 32 {
+			r.Format = "float"
+		}
 	case check.List, check.Array:
 		r.Type = contract.Types{"array"}
 		if shape.Kind == check.Array {
@@ -86,9 +89,7 @@ func (s *Set) repair(shape *check.Shape, base *contract.Schema, lenient bool) (*
 		r.Items, err = s.schema(shape.Elem, orEmpty(base.Items), lenient)
 	case check.Map:
 		r.Type, r.PropertyNames = contract.Types{"object"}, names(shape.Key)
-		if r.AdditionalProperties, err = s.schema(shape.Elem, nil, lenient); err == nil && r.AdditionalProperties.Any() {
-			r.AdditionalProperties = nil
-		}
+		r.AdditionalProperties, err = s.schema(shape.Elem, nil, lenient) // also that of any value: an object without it is an empty struct
 	case check.Struct:
 		r.Type = contract.Types{"object"}
 		err = s.fields(r, shape, base, lenient)
@@ -181,6 +182,10 @@ func names(k *check.Shape) *contract.Schema {
 		return &contract.Schema{Pattern: whole}
 	case check.Uint:
 		return &contract.Schema{Pattern: wholeUnsigned}
+	case check.Text:
+		if format := textFormat(k.Type); format != "" {
+			return &contract.Schema{Format: format}
+		}
 	}
 	return nil
 }
