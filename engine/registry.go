@@ -35,10 +35,28 @@ type Workflow struct {
 	Input, Result Value
 	// CheckInput returns what is wrong with an input before a run is started with it.
 	CheckInput func(history.Payload) error
+	// Carried returns the start that an update carries, or nil. A nil Carried returns nil. Only
+	// Weft's own workflows have one: a schedule takes a new action by an update.
+	Carried func(*UpdateRequest) *CarriedStart
 	// Run is the code. It runs in the run's first coroutine, under its outermost scope.
 	Run func(in *Instance, scope *coro.Scope, input history.Payload) (history.Payload, error)
 
 	registry *Registry // that it was added to
+}
+
+// CarriedStart is a start that an update of one of Weft's own workflows carries. Runs begin with it
+// later.
+type CarriedStart struct {
+	// Type is the workflow type, and Code its code; nil if there is no such type.
+	Type string
+	Code *Workflow
+	// Known are the types that exist.
+	Known []string
+	// Input is the input, and At its place in the update's input.
+	Input history.Payload
+	At    string
+	// SearchAttributes are those of each run at its start.
+	SearchAttributes history.SearchAttributes
 }
 
 // Activity is an activity type: its name and its code, which is ordinary code that may do anything.

@@ -39,6 +39,10 @@ func TestSchedule(t *testing.T) {
 		{"backfill shows --from=2026-11-20T00:00:00Z --to=2026-11-20T23:00:00Z", "", false},
 		{"describe shows", `"started": 1`, false},
 		{"backfill shows --from=24h --to=now", "", false},
+		{"update shows tickets --cron=@daily --input=true", "input.schedule.action.input: want integer, got boolean", true},
+		{"update shows tickts --cron=@daily --input=100", `there is no workflow type "tickts": give one of [`, true},
+		{"create others tickets --cron=@daily --input=true", "action.input: want integer, got boolean", true},
+		{"update shows tickets --cron=@daily --input=100", "", false},
 		{"delete shows", "", false},
 		{"pause shows", "there is no schedule", true},
 	} {

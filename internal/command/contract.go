@@ -118,6 +118,15 @@ func Taken(code *engine.Workflow, kind engine.NameKind, name string) engine.Valu
 	return engine.Value{}
 }
 
+// TakenByUpdate returns the declared type of what an update has: its input, or that of the start
+// that it carries. It returns the zero Value if none is declared.
+func TakenByUpdate(code *engine.Workflow, u *engine.UpdateRequest) engine.Value {
+	if s := carried(code, u); s != nil && s.Code != nil {
+		return s.Code.Input
+	}
+	return Taken(code, engine.UpdateName, u.Name)
+}
+
 // CheckQuery refuses a query that the code does not name, or whose input is not of the declared
 // type.
 func CheckQuery(code *engine.Workflow, q *Query) error {
@@ -144,7 +153,8 @@ type UpdateRefusal struct {
 	Failure *failure.Failure `json:"-"`
 	// At is the place in the request that is wrong; empty if the name is unknown.
 	At string `json:"at,omitempty"`
-	// Known are the names of updates that exist, if the name is unknown.
+	// Known are the names of updates that exist, if the name is unknown. They are the workflow types
+	// if the update has an unknown one.
 	Known []string `json:"known,omitempty"`
 }
 
@@ -158,7 +168,7 @@ func rejected(f *failure.Error, r UpdateRefusal) *UpdateRefusal {
 // of the declared type, or nil. It refuses the request if an input is missing.
 func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (*UpdateRefusal, error) {
 	if isOpen(code) {
-		return nil, nil
+		return heldAgainstType(carried(code, u))
 	}
 	if !code.Names.Allows(engine.UpdateName, u.Name) {
 		known := code.Names.Of(engine.UpdateName)
@@ -177,6 +187,44 @@ func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (*UpdateRefusal
 		return rejected(f, UpdateRefusal{At: refusal.PlaceOf(err, inputPlace)}), nil
 	}
 	return nil, nil
+}
+
+// carried returns the start that an update carries, or nil.
+func carried(code *engine.Workflow, u *engine.UpdateRequest) *engine.CarriedStart {
+	if code == nil || code.Carried == nil {
+		return nil
+	}
+	return code.Carried(u)
+}
+
+// heldAgainstType returns why an update is rejected that carries a start of a type that does not exist,
+// with an input that is not of the type's declared one, or with search attributes that no filter
+// finds, or nil. A nil start is none.
+func heldAgainstType(s *engine.CarriedStart) (*UpdateRefusal, error) {
+	if s == nil {
+		return nil, nil
+	}
+	err := CheckAttributeNames(s.SearchAttributes)
+	switch {
+	case err != nil:
+	case s.Code == nil:
+		err = NoSuchType(s.Type, s.Known)
+	default:
+		err = checkInput(s.Code, inputPlace+"."+s.At, s.Input)
+	}
+	if err == nil {
+		return nil, nil
+	}
+	var r *refusal.Error
+	if !errors.As(err, &r) {
+		return nil, err
+	}
+	return rejected(failure.Newf("BadInput", "%s", r.Detail), UpdateRefusal{At: r.At, Known: r.Known}), nil
+}
+
+// NoSuchType refuses a workflow type that does not exist. known are those that do.
+func NoSuchType(name string, known []string) error {
+	return refusal.Invalid.New("there is no workflow type %q: give one of %q", name, known).Knowing(known)
 }
 
 // CheckResult refuses a result that is not of the declared type of an activity. A missing result is

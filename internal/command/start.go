@@ -234,7 +234,7 @@ func (p *Parser) checkType(name string) error {
 	case name == "":
 		return refusal.Invalid.New("the type is missing: give one of %q", known)
 	case p.Types.Workflow(name) == nil:
-		return refusal.Invalid.New("there is no workflow type %q: give one of %q", name, known).Knowing(known)
+		return NoSuchType(name, known)
 	}
 	return nil
 }

@@ -340,6 +340,75 @@ func TestARepeatedScheduleComesBeforeTheContract(t *testing.T) {
 	})
 }
 
+// A new action of a schedule is held against the contract by whichever request it comes: by that
+// of schedules, or by the update of the schedule's workflow, which is what the Go client and the CLI
+// send. A refused change changes nothing, and the schedule goes on with its action.
+func TestEachChangeOfAScheduleIsHeldAgainstTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		p := d.Start(executor.Options{}, workflow.Bind(basket, runBasket, basketNames))
+		const spec = `{"spec":{"cron":["@daily"]},"action":`
+		action := func(typ, input string) string {
+			return spec + `{"type":"` + typ + `","input":` + input + `}}`
+		}
+		if a := p.Do(http.MethodPost, "/v1/schedules", `{"scheduleId":"s","schedule":`+action("basket", `{"sku":"tea","quantity":1}`)+`}`); a.Status != 201 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		synctest.Wait()
+		log := d.Snapshot()
+		for _, c := range []struct{ typ, input, place, text string }{
+			{"basket", `{}`, "action.input.sku", "is missing"},
+			{"basket", `{"sku":"tea"}`, "action.input.quantity", "is missing"},
+			{"basket", `{"SKU":"tea","quantity":1}`, "action.input", "SKU"},
+			{"basket", `{"sku":5,"quantity":1}`, "action.input.sku", "want string"},
+			{"basket", `null`, "action.input", ""},
+			{"baskt", `{"sku":"tea","quantity":1}`, "", `there is no workflow type \"baskt\": give one of [\"basket\"]`},
+		} {
+			at, under, known := `"at":"`+c.place, `"at":"input.schedule.`+c.place, ""
+			if c.place == "" {
+				at, under, known = "", "", `"known":["basket"]`
+			}
+			for _, r := range []struct {
+				target, body, at string
+				status           int
+			}{
+				{"/v1/schedules", `{"scheduleId":"t","schedule":` + action(c.typ, c.input) + `}`, at, 400},
+				{"/v1/schedules/s/update", `{"schedule":` + action(c.typ, c.input) + `}`, at, 400},
+				{"/v1/workflows/weft.schedule:s/updates/weft.update", `{"input":{"schedule":` + action(c.typ, c.input) + `}}`, under, 422},
+				{"/v1/workflows/weft.schedule:s/updates/weft.update", `{"input":{"Schedule":` + action(c.typ, c.input) + `}}`, under, 422},
+			} {
+				a := p.Do(http.MethodPost, r.target, r.body)
+				for _, want := range []string{r.at, known, c.text} {
+					if a.Status != r.status || !strings.Contains(string(a.Body), want) {
+						t.Errorf("%s %s: %d %s, want %d with %s", r.target, r.body, a.Status, a.Body, r.status, want)
+					}
+				}
+			}
+			err := p.Schedule("s").Change(t.Context(), c.typ, []byte(c.input), client.ScheduleOptions{Cron: []string{"@daily"}})
+			if r := client.AsRejected(err); r == nil || !strings.Contains(err.Error(), strings.ReplaceAll(c.text, `\`, "")) {
+				t.Errorf("Change to %s %s: %v", c.typ, c.input, err)
+			}
+		}
+		change := `{"schedule":` + spec + `{"type":"basket","input":{"sku":"tea","quantity":1},"searchAttributes":{"WorkflowId":{"keyword":"x"}}}}}`
+		for target, body := range map[string]string{"/v1/schedules/s/update": change, "/v1/workflows/weft.schedule:s/updates/weft.update": `{"input":` + change + `}`} {
+			a := p.Do(http.MethodPost, target, body)
+			if !strings.Contains(string(a.Body), "cannot be the name of a search attribute") {
+				t.Errorf("%s: %d %s", target, a.Status, a.Body)
+			}
+		}
+		if d.Snapshot() != log {
+			t.Error("a refused change has changed something")
+		}
+		if err := p.Schedule("s").Change(t.Context(), "basket", []byte(`{"sku":"cup","quantity":2}`), client.ScheduleOptions{Cron: []string{"@daily"}}); err != nil {
+			t.Error(err)
+		}
+		if s, err := p.Schedule("s").Describe(t.Context()); err != nil || string(s.Schedule.Action.Input) != `{"sku":"cup","quantity":2}` {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
 func idle(workflow.Context, string) (string, error) { return "", nil }
 
 // counting returns an activity whose result comes from outside, with the token that it sets; one of
@@ -501,6 +570,10 @@ func TestADecoderThatHangs(t *testing.T) {
 	if a := p.Do(http.MethodPost, "/v1/schedules", `{"scheduleId":"s","requestId":"r","schedule":{"spec":{"cron":["@daily"]},"action":{"type":"stuck","input":{"a":1}}}}`); a.Status != 409 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
+	if a := p.Do(http.MethodPost, "/v1/schedules", `{"scheduleId":"s","schedule":{"spec":{"cron":["@daily"]},"action":{"type":"sender","input":""}}}`); a.Status != 201 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	refusedWith(t, p, 409, "has not returned within 1ms", "/weft.schedule:s/updates/weft.update", `{"input":{"schedule":{"spec":{"cron":["@daily"]},"action":{"type":"stuck","input":{"a":1}}}}}`)
 	if err := basketDone.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 		t.Error(err)
 	}

@@ -161,8 +161,7 @@ func (h *handler) checkAction(a *schema.ScheduleAction) error {
 	case a.Type == "" || engine.OwnType(a.Type):
 		return nil
 	case code == nil:
-		known := registry.WorkflowNames()
-		return refusal.Invalid.New("there is no workflow type %q: give one of %q", a.Type, known).Knowing(known)
+		return command.NoSuchType(a.Type, registry.WorkflowNames())
 	}
 	return h.service.Process.Parser().CheckInput(code, "action.input", history.Payload(a.Input))
 }

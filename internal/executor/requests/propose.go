@@ -146,7 +146,7 @@ func (c *updateCall) breaks(code *engine.Workflow) bool {
 		rejected *command.UpdateRefusal
 		err      error
 	}
-	v, hung := session.Bounded(c.process, command.Taken(code, engine.UpdateName, c.request.Name), claim{code, c.request}, func(of claim) (v verdict) {
+	v, hung := session.Bounded(c.process, command.TakenByUpdate(code, &c.request), claim{code, c.request}, func(of claim) (v verdict) {
 		v.rejected, v.err = command.CheckUpdate(of.code, &of.request)
 		return v
 	})

@@ -53,7 +53,25 @@ func register(r *engine.Registry) error {
 		}
 		return nil
 	}
+	code.Carried = func(u *engine.UpdateRequest) *engine.CarriedStart { return carried(r, u) }
 	return nil
+}
+
+// carried returns the new action of a change, or nil if the update is none. The schedule itself
+// refuses a change that does not decode, and an action without a type or with one of Weft's own.
+func carried(types *engine.Registry, u *engine.UpdateRequest) *engine.CarriedStart {
+	if u.Name != stored.UpdateChange {
+		return nil
+	}
+	c, err := payload.Decode[stored.Change](u.Input)
+	if err != nil || c.Schedule == nil || c.Schedule.Action.Type == "" || engine.OwnType(c.Schedule.Action.Type) {
+		return nil
+	}
+	a := &c.Schedule.Action
+	return &engine.CarriedStart{
+		Type: a.Type, Code: types.Workflow(a.Type), Known: types.WorkflowNames(), Input: history.Payload(a.Input), At: "schedule.action.input",
+		SearchAttributes: a.SearchAttributes,
+	}
 }
 
 // check returns an error if a schedule is invalid, given the existing types.

@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 			"nobody": {`there is no workflow type "nobody"`, `there is no workflow type "nobody"`},
 			"job": {
 				`workflow type "job" does not take this input: action.input: want string, got number`,
-				`the input of the action does not decode as that of workflow type "job": json`,
+				`workflow type "job" does not take this input: input.schedule.action.input: want string, got number`,
 			},
 		} {
 			_, err := p.Client.CreateSchedule(t.Context(), "other", typ, history.Payload("1"), options)
