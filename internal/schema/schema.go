@@ -139,7 +139,8 @@ type UpdateRequest struct {
 	// the update once, if nothing else is in progress for the workflow.
 	Timeout *Duration `json:"timeout,omitempty"`
 	// Start starts a run for the update if none is open, in the same put that accepts the update.
-	// An update that is refused leaves the run started. The idConflictPolicy is required.
+	// An update that the code refuses leaves the run started. One that the contract does not have
+	// starts none. The idConflictPolicy is required.
 	Start *StartRequest `json:"start,omitempty"`
 }
 
