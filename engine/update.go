@@ -235,7 +235,16 @@ func (in *Instance) refuseQueued() {
 	in.updates.queue = nil
 }
 
+// unknownUpdate returns why an update without a handler is refused. One that the binding names
+// exists: its handler is not set now.
 func (in *Instance) unknownUpdate(u *update) error {
+	if in.workflow != nil && in.workflow.Names.Find(UpdateName, u.request.Name) != nil {
+		others := ""
+		if len(in.updates.handlers) > 0 {
+			others = fmt.Sprintf(", only of %q", sortedKeys(in.updates.handlers))
+		}
+		return failure.Newf("UnknownUpdate", "this run has no handler of update %q now%s: send the update again when the code has set one", u.request.Name, others)
+	}
 	if len(in.updates.handlers) == 0 {
 		return failure.Newf("UnknownUpdate", "no such update: %q; this run takes none", u.request.Name)
 	}

@@ -95,6 +95,9 @@ func TestTheContractRefuses(t *testing.T) {
 			refusedWith(t, p, 400, `"known":["done","drop","limited"]`, "/w/signals/drp", `{"input":{"sku":"tea","quantity":1}}`)
 			refusedWith(t, p, 400, `"at":"input.quantity"`, "/w/signals/drop", `{"input":{"sku":"tea","quantity":"1"}}`)
 			refusedWith(t, p, 400, `there is \"quantiy\"`, "/w/signals/drop", `{"input":{"sku":"tea","quantiy":1}}`)
+			for _, number := range []string{"10.0", "1e1"} { // JSON Schema takes them for integers, and Go does not
+				refusedWith(t, p, 422, `"at":"input.quantity"`, "/w/updates/put", `{"input":{"sku":"tea","quantity":`+number+`}}`)
+			}
 			refusedWith(t, p, 422, `"type":"UnknownUpdate"`, "/w/updates/putt", `{"input":{"sku":"tea","quantity":1}}`)
 			refusedWith(t, p, 422, `"type":"BadInput"`, "/w/updates/put", `{"input":{"sku":1,"quantity":1}}`)
 			refusedWith(t, p, 404, `"known":["look"]`, "/w/queries/lok", `{"input":{"sku":"tea","quantity":1}}`)
@@ -405,6 +408,50 @@ func TestEachChangeOfAScheduleIsHeldAgainstTheContract(t *testing.T) {
 		}
 		if s, err := p.Schedule("s").Describe(t.Context()); err != nil || string(s.Schedule.Action.Input) != `{"sku":"cup","quantity":2}` {
 			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// An update that the binding names exists, although its handler is not set: the message says so, and
+// no names are given that would suggest another one. Once the handler is set, the same id is taken.
+func TestAnUpdateWhoseHandlerIsNotSetYet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		put := func(ctx workflow.Context) {
+			basketPut.Handle(ctx, func(workflow.Context, basketItem) (int, error) { return 1, nil })
+		}
+		other := workflow.NewUpdate[workflow.None, int]("other")
+		p := testbed.New(t).Start(executor.Options{}, workflow.Bind(basket, func(ctx workflow.Context, first basketItem) ([]basketItem, error) {
+			if first.Quantity > 1 {
+				other.Handle(ctx, func(workflow.Context, workflow.None) (int, error) { return 1, nil })
+			}
+			if _, err := basketDone.Receive(ctx); err != nil {
+				return nil, err
+			}
+			put(ctx)
+			_, err := basketDone.Receive(ctx)
+			return nil, err
+		}, basketNames, workflow.Names(other)))
+		for id, c := range map[string]struct {
+			quantity int
+			has      string
+		}{"none": {1, ""}, "another": {2, `, only of [\"other\"]`}} {
+			if _, err := basket.Start(t.Context(), p.Client, id, basketItem{"tea", c.quantity}); err != nil {
+				t.Fatal(err)
+			}
+			target, body := "/v1/workflows/"+id+"/updates/put", `{"updateId":"u","input":{"sku":"tea","quantity":1}}`
+			a := p.Do(http.MethodPost, target, body)
+			text := string(a.Body)
+			if want := `this run has no handler of update \"put\" now` + c.has + `: send the update again when the code has set one`; a.Status != 422 || !strings.Contains(text, `"type":"UnknownUpdate"`) || !strings.Contains(text, want) || strings.Contains(text, "known\":") || strings.Contains(text, "no such update") {
+				t.Errorf("%s: %d %s, want %s", id, a.Status, a.Body, want)
+			}
+			if err := basketDone.Send(t.Context(), p.Client, id, workflow.None{}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if a := p.Do(http.MethodPost, target, body); a.Status != 200 {
+				t.Errorf("%s: %d %s", id, a.Status, a.Body)
+			}
 		}
 	})
 }
