@@ -159,8 +159,8 @@ func (s Schedule) ask(ctx context.Context, name string, request any, id string) 
 }
 
 // Change replaces everything that the schedule was created with: its type, its moments and its
-// policies. Open runs continue. AsRejected finds the error of a change that is wrong: of a type that
-// does not exist, or with an input that its type does not take. Such a change changes nothing.
+// policies. Open runs continue. A wrong change changes nothing, and AsRejected finds its error: its
+// type does not exist, or does not take its input.
 func (s Schedule) Change(ctx context.Context, workflowType string, input history.Payload, o ScheduleOptions) error {
 	if err := checkVisibility(o.Memo, o.SearchAttributes); err != nil {
 		return err

@@ -153,8 +153,8 @@ type UpdateRefusal struct {
 	Failure *failure.Failure `json:"-"`
 	// At is the place in the request that is wrong; empty if the name is unknown.
 	At string `json:"at,omitempty"`
-	// Known are the names of updates that exist, if the name is unknown. They are the workflow types
-	// if the update has an unknown one.
+	// Known are the names of updates that exist, if the name is unknown. They are the workflow
+	// types if the update has an unknown one.
 	Known []string `json:"known,omitempty"`
 }
 
@@ -197,9 +197,9 @@ func carried(code *engine.Workflow, u *engine.UpdateRequest) *engine.CarriedStar
 	return code.Carried(u)
 }
 
-// heldAgainstType returns why an update is rejected that carries a start of a type that does not exist,
-// with an input that is not of the type's declared one, or with search attributes that no filter
-// finds, or nil. A nil start is none.
+// heldAgainstType returns why an update is rejected that carries a start: its type does not exist,
+// its input is not of the type's declared one, or no filter finds its search attributes. Otherwise,
+// and for a nil start, it returns nil.
 func heldAgainstType(s *engine.CarriedStart) (*UpdateRefusal, error) {
 	if s == nil {
 		return nil, nil

@@ -344,8 +344,8 @@ func TestARepeatedScheduleComesBeforeTheContract(t *testing.T) {
 }
 
 // A new action of a schedule is held against the contract by whichever request it comes: by that
-// of schedules, or by the update of the schedule's workflow, which is what the Go client and the CLI
-// send. A refused change changes nothing, and the schedule goes on with its action.
+// of schedules, or by the update of the schedule's workflow, which the Go client and the CLI send.
+// A refused change changes nothing, and the schedule goes on with its action.
 func TestEachChangeOfAScheduleIsHeldAgainstTheContract(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -412,8 +412,9 @@ func TestEachChangeOfAScheduleIsHeldAgainstTheContract(t *testing.T) {
 	})
 }
 
-// An update that the binding names exists, although its handler is not set: the message says so, and
-// no names are given that would suggest another one. Once the handler is set, the same id is taken.
+// An update that the binding names exists, although its handler is not set: the message says so.
+// The answer has no names, which would suggest another one. Once the handler is set, the same id is
+// taken.
 func TestAnUpdateWhoseHandlerIsNotSetYet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
