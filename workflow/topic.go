@@ -66,7 +66,7 @@ type Item[T any] struct {
 	Value  T
 	// Activity is the attempt at an activity that has published the item; nil if the workflow's
 	// code has. If items of another execution of the same activity follow, it has started over:
-	// drop those of the one before.
+	// drop those of the one before. RunID and ScheduledEventID identify the activity.
 	Activity *client.TopicActivity
 }
 

@@ -52,13 +52,13 @@ func (c *topicsCommand) items(ctx context.Context, s *cli.Session, api *client.C
 		withdrawn := func(from, before int64) {
 			s.Note(fmt.Sprintf("a reset has withdrawn the items from %d to %d", from, before-1))
 		}
-		attempts := map[int64]int{}
+		executions := map[activityKey]client.TopicActivity{}
 		for item, err := range api.ReadTopic(ctx, c.WorkflowID, c.Topic, c.From, client.ReadOptions{RunID: c.RunID, NoWait: !c.Follow, Withdrawn: withdrawn}) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if note := startsOver(attempts, &item); note != "" {
+			if note := startsOver(executions, &item); note != "" {
 				s.Note(note)
 			}
 			if !yield([]client.TopicItem{item}, nil) {
@@ -68,19 +68,26 @@ func (c *topicsCommand) items(ctx context.Context, s *cli.Session, api *client.C
 	}
 }
 
-// startsOver returns what to say if an item is the first one of a later attempt at an activity than
-// the one before it. It keeps the attempts that have published, by activity.
-func startsOver(attempts map[int64]int, item *client.TopicItem) string {
+// activityKey identifies an activity among those of the runs that follow each other.
+type activityKey struct {
+	run       string
+	scheduled int64
+}
+
+// startsOver returns what to say if an item is the first one of another execution of an activity
+// than the one before it. It keeps the last execution of each activity.
+func startsOver(executions map[activityKey]client.TopicActivity, item *client.TopicItem) string {
 	by := item.Activity
 	if by == nil {
 		return ""
 	}
-	before := attempts[by.ScheduledEventID]
-	attempts[by.ScheduledEventID] = by.Attempt
-	if before == 0 || by.Attempt <= before { // the same attempt, or an activity of the run that follows
+	key := activityKey{string(by.RunID), by.ScheduledEventID}
+	before, again := executions[key]
+	executions[key] = *by
+	if !again || before.Execution == by.Execution {
 		return ""
 	}
-	return fmt.Sprintf("attempt %d at activity %d starts over with item %d, which replaces the items of attempt %d", by.Attempt, by.ScheduledEventID, item.Offset, before)
+	return fmt.Sprintf("attempt %d at activity %d starts over with item %d, which replaces the items of attempt %d", by.Attempt, by.ScheduledEventID, item.Offset, before.Attempt)
 }
 
 // publisherOf returns what has published an item.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cli"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -173,5 +174,27 @@ func awaitWord(t *testing.T, c *client.Client, text string) {
 		if item.Value == text {
 			return
 		}
+	}
+}
+
+// An activity starts over if another execution of it publishes. An activity of a run that follows
+// may have the same event.
+func TestStartsOver(t *testing.T) {
+	t.Parallel()
+	executions := map[activityKey]client.TopicActivity{}
+	for i, c := range []struct {
+		run, execution string
+		attempt        int
+		over           bool
+	}{
+		{"r1", "a", 1, false}, {"r1", "a", 1, false}, {"r1", "b", 1, true}, {"r1", "b", 1, false}, {"r1", "c", 2, true}, {"r2", "d", 3, false}, {"r2", "d", 3, false},
+	} {
+		note := startsOver(executions, &client.TopicItem{Offset: int64(i), Activity: &client.TopicActivity{RunID: history.RunID(c.run), ScheduledEventID: 5, Attempt: c.attempt, Execution: c.execution}})
+		if note != "" != c.over {
+			t.Errorf("%d: %q", i, note)
+		}
+	}
+	if note := startsOver(executions, &client.TopicItem{Offset: 9}); note != "" {
+		t.Error(note)
 	}
 }

@@ -211,3 +211,16 @@ func TestHostileLiterals(t *testing.T) {
 		}
 	}
 }
+
+// Go holds each value of an integer without a sign.
+func TestUnsigned(t *testing.T) {
+	t.Parallel()
+	d, err := contract.Read([]byte(`{"weftContract":1,"workflows":{"sum":{"input":{"type":"integer","format":"uint64","minimum":0},"result":{"type":["integer","null"],"format":"uint64"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Client(d, "go", Options{})
+	if err != nil || !bytes.Contains(got, []byte("uint64, *uint64]")) {
+		t.Errorf("%s, %v", got, err)
+	}
+}

@@ -135,8 +135,11 @@ func (g *goTypes) name(t *typ) string {
 	case kindBool:
 		return "bool"
 	case kindInteger:
-		if t.format == "duration" {
+		switch t.format {
+		case "duration":
 			return "time.Duration"
+		case "uint64":
+			return "uint64"
 		}
 		return "int64"
 	case kindNumber:

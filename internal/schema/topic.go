@@ -19,10 +19,13 @@ type TopicItem struct {
 
 // TopicActivity is an attempt at an activity that has published items.
 type TopicActivity struct {
-	// ScheduledEventID is the event that scheduled the activity, and Attempt the number of the
-	// attempt.
-	ScheduledEventID int64 `json:"scheduledEventId"`
-	Attempt          int   `json:"attempt"`
+	// RunID is the run that has the activity, and ScheduledEventID the event that scheduled it.
+	// Together they identify the activity: a run that follows has events with the same ids. A reset
+	// changes neither: RunID is the run of which resets have made the others.
+	RunID            history.RunID `json:"runId"`
+	ScheduledEventID int64         `json:"scheduledEventId"`
+	// Attempt is the number of the attempt.
+	Attempt int `json:"attempt"`
 	// Execution identifies the execution of the attempt. If another one follows with items of the
 	// same activity, it has started over: a reader drops the items of the one before.
 	Execution string `json:"execution"`

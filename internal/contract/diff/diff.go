@@ -60,9 +60,21 @@ func Broken(all []Change) bool {
 // Compare returns the changes from one contract to another, in the order of their places, those
 // that break first. Comments are no part of it, and neither are the names of schemas.
 func Compare(before, after *contract.Document) []Change {
-	d := &differ{before: before, after: after, equal: map[[2]*contract.Schema]bool{}}
-	each(before.Workflows, after.Workflows, func(name string, b, a *contract.Workflow) { d.workflow("workflow "+name, b, a) })
-	each(before.Activities, after.Activities, func(name string, b, a *contract.Activity) { d.activity("activity "+name, b, a) })
+	d := &differ{before: before, after: after, equal: map[[2]*contract.Schema]bool{}, assumed: &[][2]*contract.Schema{}}
+	each(before.Workflows, after.Workflows, func(name string, b, a *contract.Workflow) {
+		if b == nil && before.AnyWorkflow != nil {
+			d.listed("workflow " + name)
+			return
+		}
+		d.workflow("workflow "+name, b, a)
+	})
+	each(before.Activities, after.Activities, func(name string, b, a *contract.Activity) {
+		if b == nil && before.AnyActivity != nil {
+			d.listed("activity " + name)
+			return
+		}
+		d.activity("activity "+name, b, a)
+	})
 	if before.AnyWorkflow != nil || after.AnyWorkflow != nil {
 		d.workflow("workflows of types that are not listed", before.AnyWorkflow, after.AnyWorkflow)
 	}
@@ -92,6 +104,8 @@ type differ struct {
 	pinned bool
 	// equal are the pairs of schemas that were compared before, and whether they are the same.
 	equal map[[2]*contract.Schema]bool
+	// assumed are those that were found to be the same, in the order in which that was asked.
+	assumed *[][2]*contract.Schema
 	// first says that only the first change is wanted.
 	first bool
 }
@@ -135,8 +149,13 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 	d.traits(at, before, after)
 	d.values(at, startInput, before.Input, after.Input)
 	d.values(at, runResult, before.Result, after.Result)
+	open := func(kind string, added bool) bool { return added && slices.Contains(before.Dynamic, kind) }
 	each(before.Updates, after.Updates, func(name string, b, a *contract.Update) {
 		at := at + ": update " + name
+		if open("updates", b == nil) {
+			d.named(at)
+			return
+		}
 		if b == nil || a == nil {
 			d.presence(at, b != nil, Breaks, "its calls are refused, and a run that has handled one cannot replay")
 			return
@@ -147,6 +166,10 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 	})
 	each(before.Queries, after.Queries, func(name string, b, a *contract.Query) {
 		at := at + ": query " + name
+		if open("queries", b == nil) {
+			d.asked(at)
+			return
+		}
 		if b == nil || a == nil {
 			d.presence(at, b != nil, Safe, "its calls are refused")
 			return
@@ -156,6 +179,10 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 	})
 	each(before.Signals, after.Signals, func(name string, b, a *contract.Signal) {
 		at := at + ": signal " + name
+		if open("signals", b == nil) {
+			d.named(at)
+			return
+		}
 		if b == nil || a == nil {
 			d.presence(at, b != nil, Breaks, "it is refused, and a run that has received one cannot replay")
 			return
@@ -164,6 +191,10 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 	})
 	each(before.Topics, after.Topics, func(name string, b, a *contract.Topic) {
 		at := at + ": topic " + name
+		if open("topics", b == nil) {
+			d.named(at)
+			return
+		}
 		if b == nil || a == nil {
 			d.presence(at, b != nil, Breaks, "readers find no new items, and a run that has published some cannot replay")
 			return
@@ -179,6 +210,27 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 		d.values(at, memo, b, a)
 	})
 	each(before.SearchAttributes, after.SearchAttributes, func(name, b, a string) { d.attribute(at+": search attribute "+name, b, a) })
+}
+
+// listed adds a type whose name was one of those that the program takes without listing them.
+func (d *differ) listed(at string) {
+	d.add(Change{
+		At: at, What: "is listed", Callers: Note, Runs: Note,
+		Why: "code for types that are not listed took it until now: open runs of it go on with other code, and its values are checked",
+	})
+}
+
+// named adds a name that dynamic code may have handled until now.
+func (d *differ) named(at string) {
+	d.add(Change{
+		At: at, What: "is named", Callers: Note, Runs: Note,
+		Why: "dynamic code took the name until now: what callers send is checked, and a run that has handled one may not replay",
+	})
+}
+
+// asked is named for a query, of which nothing is recorded.
+func (d *differ) asked(at string) {
+	d.add(Change{At: at, What: "is named", Callers: Note, Runs: Safe, Why: "dynamic code took the name until now: what callers send is checked"})
 }
 
 // presence adds a name that is new or gone. runs is the verdict for open runs if it is gone.

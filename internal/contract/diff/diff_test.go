@@ -57,6 +57,11 @@ func TestNames(t *testing.T) {
 		"not pinned":        {`"pinned":true`, ``, "safe/note workflow cart: is no longer pinned\n"},
 		"becomes lenient":   {``, `"lenient":true`, "safe/safe workflow cart: becomes lenient\n"},
 		"not lenient":       {`"lenient":true`, ``, "note/safe workflow cart: is no longer lenient\n"},
+		"dynamic, query":    {`"dynamic":["queries"]`, `"dynamic":["queries"],"queries":{"a":{}}`, "note/safe workflow cart: query a: is named\n"},
+		"dynamic, signal":   {`"dynamic":["signals"]`, `"dynamic":["signals"],"signals":{"a":{}}`, "note/note workflow cart: signal a: is named\n"},
+		"dynamic, topic":    {`"dynamic":["topics"]`, `"dynamic":["topics"],"topics":{"a":{}}`, "note/note workflow cart: topic a: is named\n"},
+		"dynamic, update":   {`"dynamic":["updates"]`, `"dynamic":["updates"],"updates":{"a":{}}`, "note/note workflow cart: update a: is named\n"},
+		"dynamic, other":    {`"dynamic":["signals"]`, `"dynamic":["signals"],"updates":{"a":{}}`, "safe/safe workflow cart: update a: is added\n"},
 		"dynamic":           {``, `"dynamic":["signals"]`, "safe/safe workflow cart: takes signals that it does not name\n"},
 		"not dynamic":       {`"dynamic":["signals"]`, ``, "breaks/breaks workflow cart: no longer takes signals that it does not name\n"},
 		"attribute removed": {`"searchAttributes":{"R":"int"}`, ``, "note/safe workflow cart: search attribute R: is removed\n"},
@@ -93,11 +98,21 @@ func TestTypes(t *testing.T) {
 		"activity local":          {`"activities":{"pay":{"local":true}}`, `"activities":{"pay":{}}`, "safe/breaks activity pay: becomes a local activity, or was one\n"},
 		"activity input":          {`"activities":{"pay":{"input":{"type":"string"}}}`, `"activities":{"pay":{"input":{"type":"integer"}}}`, "safe/breaks activity pay: input: was string, and becomes integer\n"},
 		"activity input required": {`"activities":{"pay":{"input":` + object(`"a":{}`, ``) + `}}`, `"activities":{"pay":{"input":` + object(`"a":{}`, `"a"`) + `}}`, "safe/safe activity pay: input.a: becomes required\n"},
-		"activity result":         {`"activities":{"pay":{"result":{"type":"string"}}}`, `"activities":{"pay":{"result":{"type":"integer"}}}`, "note/breaks activity pay: result: was string, and becomes integer\n"},
-		"any workflow":            {`"anyWorkflow":{"input":{}}`, `"anyWorkflow":{"input":{},"updates":{"add":{}}}`, "safe/safe workflows of types that are not listed: update add: is added\n"},
-		"no more any workflow":    {`"anyWorkflow":{}`, `"workflows":{}`, "breaks/breaks workflows of types that are not listed: is removed\n"},
-		"any activity":            {`"workflows":{}`, `"anyActivity":{}`, "safe/safe activities of types that are not listed: is added\n"},
-		"the worst comes first":   {`"workflows":{"b":{},"a":{"pinned":true}}`, `"workflows":{"a":{},"c":{}}`, "breaks/breaks workflow b: is removed\nsafe/note workflow a: is no longer pinned\nsafe/safe workflow c: is added\n"},
+		"activity input's size": {
+			`"activities":{"pay":{"input":{"type":"integer","format":"int64"}}}`, `"activities":{"pay":{"input":{"type":"integer","minimum":0,"maximum":255}}}`,
+			"safe/breaks activity pay: input: has the minimum 0\nsafe/breaks activity pay: input: has the maximum 255\n",
+		},
+		"activity result's size": {
+			`"activities":{"pay":{"result":{"type":"integer","format":"int64"}}}`, `"activities":{"pay":{"result":{"type":"integer","minimum":-2147483648,"maximum":2147483647}}}`,
+			"note/breaks activity pay: result: has the minimum -2147483648\nnote/breaks activity pay: result: has the maximum 2147483647\n",
+		},
+		"activity result":       {`"activities":{"pay":{"result":{"type":"string"}}}`, `"activities":{"pay":{"result":{"type":"integer"}}}`, "note/breaks activity pay: result: was string, and becomes integer\n"},
+		"any workflow":          {`"anyWorkflow":{"input":{}}`, `"anyWorkflow":{"input":{},"updates":{"add":{}}}`, "safe/safe workflows of types that are not listed: update add: is added\n"},
+		"no more any workflow":  {`"anyWorkflow":{}`, `"workflows":{}`, "breaks/breaks workflows of types that are not listed: is removed\n"},
+		"listed workflow":       {`"anyWorkflow":{}`, `"anyWorkflow":{},"workflows":{"cart":{}}`, "note/note workflow cart: is listed\n"},
+		"listed activity":       {`"anyActivity":{}`, `"anyActivity":{},"activities":{"pay":{}}`, "note/note activity pay: is listed\n"},
+		"any activity":          {`"workflows":{}`, `"anyActivity":{}`, "safe/safe activities of types that are not listed: is added\n"},
+		"the worst comes first": {`"workflows":{"b":{},"a":{"pinned":true}}`, `"workflows":{"a":{},"c":{}}`, "breaks/breaks workflow b: is removed\nsafe/note workflow a: is no longer pinned\nsafe/safe workflow c: is added\n"},
 	} {
 		if diff := cmp.Diff(c.want, said(Compare(parse(c.before), parse(c.after)))); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
@@ -136,6 +151,8 @@ func TestSchemas(t *testing.T) {
 		"to date-time":      {`{"type":"string"}`, `{"type":"string","format":"date-time"}`, "breaks/breaks : was string, and becomes date-time", "safe/safe : was string, and becomes date-time"},
 		"from date-time":    {`{"type":"string","format":"date-time"}`, `{"type":"string"}`, "safe/safe : was date-time, and becomes string", "breaks/safe : was date-time, and becomes string"},
 		"to base64":         {`{"type":"string","format":"date-time"}`, `{"type":"string","contentEncoding":"base64"}`, "breaks/breaks : was date-time, and becomes base64", "breaks/safe : was date-time, and becomes base64"},
+		"to a decoder":      {`{"type":"string"}`, `{"type":"string","format":"uuid.UUID"}`, "breaks/breaks : was string, and becomes uuid.UUID", "safe/safe : was string, and becomes uuid.UUID"},
+		"other decoder":     {`{"type":"string","format":"ulid.ULID"}`, `{"type":"string","format":"uuid.UUID"}`, "note/safe : was ulid.ULID, and becomes uuid.UUID", "note/safe : was ulid.ULID, and becomes uuid.UUID"},
 		"null":              {`{"type":"string"}`, `{"type":["string","null"]}`, "safe/safe : can be null", "breaks/safe : can be null"},
 		"no null":           {`{"type":["string","null"]}`, `{"type":"string"}`, "breaks/safe : can no longer be null", "safe/safe : can no longer be null"},
 		"enum":              {`{"type":"string"}`, `{"type":"string","enum":["a"]}`, `breaks/safe : has to be one of "a"`, `safe/safe : has to be one of "a"`},
@@ -151,11 +168,11 @@ func TestSchemas(t *testing.T) {
 		"items":             {`{"type":"array","minItems":2,"maxItems":2}`, `{"type":"array","minItems":3,"maxItems":3}`, "breaks/safe : has the minItems 3, which was 2|safe/safe : has the maxItems 3, which was 2", "note/safe : has the maxItems 3, which was 2|safe/safe : has the minItems 3, which was 2"},
 		"pattern":           {`{"type":"string"}`, `{"type":"string","pattern":"a"}`, "breaks/safe : has to be like a", "safe/safe : has to be like a"},
 		"no pattern":        {`{"type":"string","pattern":"a"}`, `{"type":"string"}`, "safe/safe : no longer has to be like a", "note/safe : no longer has to be like a"},
-		"other pattern":     {`{"type":"string","pattern":"a"}`, `{"type":"string","pattern":"b"}`, "breaks/safe : has to be like b, and no longer like a", "safe/safe : has to be like b, and no longer like a"},
+		"other pattern":     {`{"type":"string","pattern":"a"}`, `{"type":"string","pattern":"b"}`, "breaks/safe : has to be like b, and no longer like a", "note/safe : has to be like b, and no longer like a"},
 		"in a list":         {`{"type":"array","items":{"type":"string"}}`, `{"type":"array","items":{"type":"integer"}}`, "breaks/breaks []: was string, and becomes integer", "breaks/safe []: was string, and becomes integer"},
 		"list of any":       {`{"type":"array"}`, `{"type":"array","items":{"type":"integer"}}`, "breaks/breaks []: could be any value, and becomes integer", "safe/safe []: could be any value, and becomes integer"},
 		"in a map":          {`{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"object","additionalProperties":{"type":"integer"}}`, "breaks/breaks {}: was string, and becomes integer", "breaks/safe {}: was string, and becomes integer"},
-		"keys of a map":     {`{"type":"object"}`, `{"type":"object","propertyNames":{"pattern":"a"}}`, "breaks/safe {}: has to be like a", "safe/safe {}: has to be like a"},
+		"keys of a map":     {`{"type":"object"}`, `{"type":"object","propertyNames":{"pattern":"a"}}`, "breaks/breaks {}: has to be like a", "safe/safe {}: has to be like a"},
 		"in a field":        {object(`"a":`+plain, ``), object(`"a":`+object(`"a":{"type":"integer"}`, `"a"`), ``), "breaks/breaks .a.a: was string, and becomes integer", "breaks/safe .a.a: was string, and becomes integer"},
 		"by reference":      {`{"$ref":"#/$defs/A"}`, `{"$ref":"#/$defs/B"}`, "breaks/breaks .a: was string, and becomes integer", "breaks/safe .a: was string, and becomes integer"},
 		"recursive":         {`{"$ref":"#/$defs/Tree"}`, `{"$ref":"#/$defs/Leaf"}`, "breaks/safe .next.next.end: is added, and required", "safe/safe .next.next.end: is added"},
@@ -164,15 +181,57 @@ func TestSchemas(t *testing.T) {
 		"more alternatives": {`{"$ref":"#/$defs/A"}`, `{"anyOf":[{"$ref":"#/$defs/A2"},{"$ref":"#/$defs/B"}]}`, "safe/safe : was object, and becomes A2 or B", "breaks/safe : was object, and becomes A2 or B"},
 		"less alternatives": {`{"oneOf":[{"type":"string"},{"type":"integer"}]}`, `{"type":"integer"}`, "breaks/breaks : was string or integer, and becomes integer", "safe/safe : was string or integer, and becomes integer"},
 		"other constant":    {`{"const":1}`, `{"const":2}`, "breaks/breaks : was 1, and becomes 2", "breaks/safe : was 1, and becomes 2"},
-		"unknown keyword":   {`{"type":"string","not":{"const":"a"}}`, `{"type":"string","not":{"const":"b"}}`, "note/safe : changes in not, which Weft does not compare", "note/safe : changes in not, which Weft does not compare"},
+		"part of all":       {`{"allOf":[{"$ref":"#/$defs/Part"}]}`, `{"allOf":[{"$ref":"#/$defs/Part"}]}`, "breaks/breaks .p: was string, and becomes integer", "breaks/safe .p: was string, and becomes integer"},
+		"part of a tuple":   {`{"prefixItems":[{"$ref":"#/$defs/Part"}]}`, `{"prefixItems":[{"$ref":"#/$defs/Part"}]}`, "breaks/breaks .p: was string, and becomes integer", "breaks/safe .p: was string, and becomes integer"},
+		"beside anyOf": {
+			`{"properties":{"q":{"$ref":"#/$defs/Part"}},"anyOf":[{"required":["q"]},{"required":["r"]}]}`, `{"properties":{"q":{"$ref":"#/$defs/Part"}},"anyOf":[{"required":["q"]},{"required":["r"]}]}`,
+			"breaks/breaks .p: was string, and becomes integer", "breaks/safe .p: was string, and becomes integer",
+		},
+		"beside an alternative that goes": {
+			`{"required":["q"],"anyOf":[{"type":"string"},{"type":"object"}]}`, `{"anyOf":[{"type":"string"},{"type":"object"},{"type":"boolean"}]}`,
+			"note/safe : changes in a way that Weft does not compare|safe/safe : was string or object, and becomes string or object or boolean",
+			"breaks/safe : was string or object, and becomes string or object or boolean|note/safe : changes in a way that Weft does not compare",
+		},
+		"beside null": {
+			`{"anyOf":[{"type":"object"},{"type":"null"}],"required":["q"]}`, `{"anyOf":[{"type":"object"},{"type":"null"}],"required":["r"]}`,
+			"note/safe : changes in a way that Weft does not compare", "note/safe : changes in a way that Weft does not compare",
+		},
+		"fewer bits": {
+			`{"type":"integer","format":"int64"}`, `{"type":"integer","minimum":-128,"maximum":127}`,
+			"breaks/breaks : has the minimum -128|breaks/breaks : has the maximum 127", "safe/safe : has the minimum -128|safe/safe : has the maximum 127",
+		},
+		"tag of fewer":     {`{"type":"integer","format":"int64"}`, `{"type":"integer","format":"int64","minimum":0}`, "breaks/safe : has the minimum 0", "safe/safe : has the minimum 0"},
+		"no more a sign":   {`{"type":"integer","format":"int64"}`, `{"type":"integer","format":"uint64","minimum":0}`, "breaks/breaks : has the minimum 0|safe/safe : was int64, and becomes uint64", "note/safe : was int64, and becomes uint64|safe/safe : has the minimum 0"},
+		"a sign":           {`{"type":"integer","format":"uint64","minimum":0}`, `{"type":"integer","format":"int64"}`, "breaks/breaks : was uint64, and becomes int64|safe/safe : no longer has the minimum 0", "note/safe : no longer has the minimum 0|safe/safe : was uint64, and becomes int64"},
+		"a duration":       {`{"type":"integer","format":"int64"}`, `{"type":"integer","format":"duration"}`, "", ""},
+		"smaller number":   {`{"type":"number"}`, `{"type":"number","format":"float"}`, "breaks/breaks : becomes a number of 32 bits", "safe/safe : becomes a number of 32 bits"},
+		"larger number":    {`{"type":"number","format":"float"}`, `{"type":"number"}`, "safe/safe : is no longer a number of 32 bits", "note/safe : is no longer a number of 32 bits"},
+		"keys that decode": {`{"type":"object","additionalProperties":{}}`, `{"type":"object","additionalProperties":{},"propertyNames":{"format":"netip.Addr"}}`, "breaks/breaks {}: has to be like netip.Addr", "safe/safe {}: has to be like netip.Addr"},
+		"map of any":       {`{"type":"object","additionalProperties":{}}`, object(`"a":{"type":"integer"}`, ``), "breaks/breaks .a: could be any value, and becomes integer|safe/safe .a: is added", "safe/safe .a: is added|safe/safe .a: could be any value, and becomes integer"},
+		"any size":         {`{"type":"integer","format":"int64"}`, `{"type":"integer"}`, "safe/safe : was int64, and becomes integer", "note/safe : was int64, and becomes integer"},
+		"narrower, and wider within": {
+			`{"type":"string","maxLength":2}`, `{"type":"string","format":"date-time"}`,
+			"breaks/breaks : was string, and becomes date-time|safe/safe : no longer has the maxLength 2", "note/safe : no longer has the maxLength 2|safe/safe : was string, and becomes date-time",
+		},
+		"no more any size": {`{"type":"integer"}`, `{"type":"integer","format":"int64"}`, "breaks/breaks : was integer, and becomes int64", "safe/safe : was integer, and becomes int64"},
+		"more bits":        {`{"type":"integer","minimum":-128,"maximum":127}`, `{"type":"integer","format":"int64"}`, "safe/safe : no longer has the minimum -128|safe/safe : no longer has the maximum 127", "note/safe : no longer has the minimum -128|note/safe : no longer has the maximum 127"},
+		"large bounds":     {`{"type":"integer","maximum":9007199254740993}`, `{"type":"integer","maximum":9007199254740992}`, "breaks/safe : has the maximum 9007199254740992, which was 9007199254740993", "safe/safe : has the maximum 9007199254740992, which was 9007199254740993"},
+		"map to fields": {
+			`{"type":"object","additionalProperties":{"type":"string"}}`, object(`"a":{"type":"integer"}`, ``),
+			"breaks/breaks .a: was string, and becomes integer|safe/safe .a: is added|safe/safe {}: was string, and can be any value", "breaks/safe .a: was string, and becomes integer|breaks/safe {}: was string, and can be any value|safe/safe .a: is added",
+		},
+		"other keys of a map":  {`{"type":"object","propertyNames":{"pattern":"a"}}`, `{"type":"object","propertyNames":{"pattern":"b"}}`, "breaks/breaks {}: has to be like b, and no longer like a", "breaks/safe {}: has to be like b, and no longer like a"},
+		"other names of a map": {`{"type":"object","propertyNames":{"enum":["a"]}}`, `{"type":"object","propertyNames":{"enum":["b"]}}`, "note/safe {}: changes in the names that it may have, which Weft does not compare", "note/safe {}: changes in the names that it may have, which Weft does not compare"},
+		"unknown keyword":      {`{"type":"string","not":{"const":"a"}}`, `{"type":"string","not":{"const":"b"}}`, "note/safe : changes in not, which Weft does not compare", "note/safe : changes in not, which Weft does not compare"},
 	} {
 		const defs = `,"$defs":{"A":{"type":"object","properties":{"a":{"type":"string"}}},"A2":{"type":"object","properties":{"a":{"type":"string"}}},` +
 			`"B":{"type":"object","properties":{"a":{"type":"integer"}}},` +
 			`"Tree":{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"$ref":"#/$defs/Tree"}}}}},` +
 			`"Leaf":{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"$ref":"#/$defs/End"}}}}},` +
-			`"End":{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"$ref":"#/$defs/End"}}},"end":{}},"required":["end"]}}`
+			`"End":{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"$ref":"#/$defs/End"}}},"end":{}},"required":["end"]}`
 		for member, want := range map[string]string{"input": c.input, "result": c.result} {
-			before, after := read(t, `"updates":{"add":{"`+member+`":`+c.before+`}}`, defs), read(t, `"updates":{"add":{"`+member+`":`+c.after+`}}`, defs)
+			part := func(of string) string { return defs + `,"Part":` + object(`"p":{"type":"`+of+`"}`, ``) + `}` }
+			before, after := read(t, `"updates":{"add":{"`+member+`":`+c.before+`}}`, part("string")), read(t, `"updates":{"add":{"`+member+`":`+c.after+`}}`, part("integer"))
 			var lines strings.Builder
 			for line := range strings.SplitSeq(want, "|") {
 				if verdicts, rest, found := strings.Cut(line, " "); found {
@@ -190,19 +249,21 @@ func TestSchemas(t *testing.T) {
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ before, after, want string }{
-		"start":           {`"input":{"type":"string"}`, `"input":{"type":"integer"}`, "breaks/breaks workflow cart: input: was string, and becomes integer\n"},
-		"start, pinned":   {`"pinned":true,"input":{"type":"string"}`, `"pinned":true,"input":{"type":"integer"}`, "breaks/safe workflow cart: input: was string, and becomes integer\n"},
-		"result":          {`"result":{"type":"string"}`, `"result":{"type":"integer"}`, "breaks/note workflow cart: result: was string, and becomes integer\n"},
-		"query":           {`"queries":{"a":{"input":{"type":"string"}}}`, `"queries":{"a":{"input":{"type":"integer"}}}`, "breaks/safe workflow cart: query a: input: was string, and becomes integer\n"},
-		"signal":          {`"signals":{"a":{"input":{"type":"string"}}}`, `"signals":{"a":{"input":{"type":"integer"}}}`, "breaks/breaks workflow cart: signal a: input: was string, and becomes integer\n"},
-		"topic":           {`"topics":{"a":{"item":{"type":"string"}}}`, `"topics":{"a":{"item":{"type":"integer"}}}`, "breaks/safe workflow cart: topic a: item: was string, and becomes integer\n"},
-		"memo":            {`"memo":{"a":{"type":"string"}}`, `"memo":{"a":{"type":"integer"}}`, "breaks/breaks workflow cart: memo field a: value: was string, and becomes integer\n"},
-		"start gets one":  {``, `"input":` + object(`"a":{}`, `"a"`), "note/safe workflow cart: input: is added\n"},
-		"signal gets one": {`"signals":{"a":{}}`, `"signals":{"a":{"input":{"type":"string"}}}`, "safe/safe workflow cart: signal a: input: is added\n"},
-		"update gets one": {`"updates":{"a":{}}`, `"updates":{"a":{"input":{"type":"string"}}}`, "breaks/breaks workflow cart: update a: input: is added, and has to be sent\n"},
-		"update loses it": {`"updates":{"a":{"input":{"type":"string"}}}`, `"updates":{"a":{}}`, "note/safe workflow cart: update a: input: is removed\n"},
-		"gets a result":   {`"updates":{"a":{}}`, `"updates":{"a":{"result":{"type":"string"}}}`, "safe/safe workflow cart: update a: result: is added\n"},
-		"loses a result":  {`"updates":{"a":{"result":{"type":"string"}}}`, `"updates":{"a":{}}`, "breaks/safe workflow cart: update a: result: is removed\n"},
+		"start":            {`"input":{"type":"string"}`, `"input":{"type":"integer"}`, "breaks/breaks workflow cart: input: was string, and becomes integer\n"},
+		"start, pinned":    {`"pinned":true,"input":{"type":"string"}`, `"pinned":true,"input":{"type":"integer"}`, "breaks/safe workflow cart: input: was string, and becomes integer\n"},
+		"result":           {`"result":{"type":"string"}`, `"result":{"type":"integer"}`, "breaks/note workflow cart: result: was string, and becomes integer\n"},
+		"query":            {`"queries":{"a":{"input":{"type":"string"}}}`, `"queries":{"a":{"input":{"type":"integer"}}}`, "breaks/safe workflow cart: query a: input: was string, and becomes integer\n"},
+		"signal":           {`"signals":{"a":{"input":{"type":"string"}}}`, `"signals":{"a":{"input":{"type":"integer"}}}`, "breaks/breaks workflow cart: signal a: input: was string, and becomes integer\n"},
+		"topic":            {`"topics":{"a":{"item":{"type":"string"}}}`, `"topics":{"a":{"item":{"type":"integer"}}}`, "breaks/safe workflow cart: topic a: item: was string, and becomes integer\n"},
+		"memo gets quoted": {`"memo":{"a":{"type":"string"}}`, `"memo":{"a":{"type":"string","pattern":"^(true|false)$"}}`, "safe/breaks workflow cart: memo field a: value: has to be like ^(true|false)$\n"},
+		"memo's size":      {`"memo":{"a":{"type":"integer","format":"int64"}}`, `"memo":{"a":{"type":"integer","minimum":-128,"maximum":127}}`, "safe/breaks workflow cart: memo field a: value: has the minimum -128\nsafe/breaks workflow cart: memo field a: value: has the maximum 127\n"},
+		"memo":             {`"memo":{"a":{"type":"string"}}`, `"memo":{"a":{"type":"integer"}}`, "breaks/breaks workflow cart: memo field a: value: was string, and becomes integer\n"},
+		"start gets one":   {``, `"input":` + object(`"a":{}`, `"a"`), "note/safe workflow cart: input: is added\n"},
+		"signal gets one":  {`"signals":{"a":{}}`, `"signals":{"a":{"input":{"type":"string"}}}`, "safe/safe workflow cart: signal a: input: is added\n"},
+		"update gets one":  {`"updates":{"a":{}}`, `"updates":{"a":{"input":{"type":"string"}}}`, "breaks/breaks workflow cart: update a: input: is added, and has to be sent\n"},
+		"update loses it":  {`"updates":{"a":{"input":{"type":"string"}}}`, `"updates":{"a":{}}`, "note/safe workflow cart: update a: input: is removed\n"},
+		"gets a result":    {`"updates":{"a":{}}`, `"updates":{"a":{"result":{"type":"string"}}}`, "safe/safe workflow cart: update a: result: is added\n"},
+		"loses a result":   {`"updates":{"a":{"result":{"type":"string"}}}`, `"updates":{"a":{}}`, "breaks/safe workflow cart: update a: result: is removed\n"},
 	} {
 		if diff := cmp.Diff(c.want, said(Compare(read(t, c.before, ""), read(t, c.after, "")))); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)

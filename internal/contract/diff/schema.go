@@ -1,8 +1,10 @@
 package diff
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,8 +156,8 @@ func (c *comparison) schemas(path string, before, after *contract.Schema) {
 		}
 		c.seen[pair] = true
 	}
-	restBefore, nullBefore := before.Nullable()
-	restAfter, nullAfter := after.Nullable()
+	restBefore, nullBefore := nullable(before)
+	restAfter, nullAfter := nullable(after)
 	if nullBefore || nullAfter {
 		c.null(path, nullBefore || before.Any(), nullAfter || after.Any())
 		c.schemas(path, restBefore, restAfter)
@@ -172,6 +174,19 @@ func (c *comparison) schemas(path string, before, after *contract.Schema) {
 	default:
 		c.plain(path, before, after)
 	}
+}
+
+// nullable is Nullable of a schema whose other keywords are none, or are those of the rest.
+func nullable(s *contract.Schema) (rest *contract.Schema, ok bool) {
+	if rest, ok = s.Nullable(); !ok || len(s.Type) > 1 {
+		return rest, ok
+	}
+	plain := *s
+	plain.Description, plain.AnyOf, plain.OneOf = "", nil, nil
+	if !plain.Any() {
+		return s, false
+	}
+	return rest, true
 }
 
 func (c *comparison) null(path string, before, after bool) {
@@ -199,18 +214,21 @@ func (c *comparison) combinations(path string, before, after *contract.Schema) {
 		if i < 0 {
 			continue
 		}
-		if was.Ref != "" && was.Ref == come[i].Ref {
-			c.schemas(path, was, come[i])
+		if was.Ref != "" && was.Ref == come[i].Ref || text(was) == text(come[i]) {
+			c.references(path, was, come[i])
 		}
 		come = slices.Delete(come, i, i+1)
 		gone = slices.DeleteFunc(gone, func(s *contract.Schema) bool { return s == was })
 	}
+	left, right := rest(before), rest(after)
+	if text(left) != text(right) {
+		c.notice(path, "changes in a way that Weft does not compare", "compare it by hand")
+	} else {
+		c.references(path, left, right)
+	}
 	what := fmt.Sprintf("was %s, and becomes %s", before, after)
 	switch {
 	case len(gone) == 0 && len(come) == 0:
-		if rest(before) != rest(after) {
-			c.notice(path, "changes in a way that Weft does not compare", "compare it by hand")
-		}
 	case len(gone) == 0:
 		c.report(path, what, c.read, false, otherName)
 	case len(come) == 0:
@@ -228,14 +246,26 @@ func alternatives(s *contract.Schema) []*contract.Schema {
 	return []*contract.Schema{s}
 }
 
-// rest returns a schema without its alternatives, as JSON.
-func rest(s *contract.Schema) string {
+// rest returns a schema without its alternatives; that of any value if it has none.
+func rest(s *contract.Schema) *contract.Schema {
 	if len(s.AnyOf)+len(s.OneOf) == 0 {
-		return ""
+		return &contract.Schema{}
 	}
 	plain := *s
 	plain.Description, plain.AnyOf, plain.OneOf = "", nil, nil
-	return text(&plain)
+	return &plain
+}
+
+// references compares the named schemas that two schemas refer to, each with the one of its name.
+// Schemas with the same text refer to the same names, which may stand for other schemas now.
+func (c *comparison) references(path string, before, after *contract.Schema) {
+	names := map[string]bool{}
+	after.Walk(func(s *contract.Schema) { names[s.Ref] = true })
+	before.Walk(func(s *contract.Schema) {
+		if s.Ref != "" && names[s.Ref] {
+			c.schemas(path, &contract.Schema{Ref: s.Ref}, &contract.Schema{Ref: s.Ref})
+		}
+	})
 }
 
 // matches reports whether an alternative is another one: it has the same name, or is the same.
@@ -258,10 +288,19 @@ func (c *comparison) same(before, after *contract.Schema) bool {
 		return equal
 	}
 	c.equal[pair] = true // of a recursive type: the rest decides
-	inner := &differ{before: c.before, after: c.after, equal: c.equal, first: true}
+	begin := len(*c.assumed)
+	*c.assumed = append(*c.assumed, pair)
+	inner := &differ{before: c.before, after: c.after, equal: c.equal, assumed: c.assumed, first: true}
 	inner.values("", role{sent: true, read: true}, before, after)
-	c.equal[pair] = len(inner.changes) == 0
-	return c.equal[pair]
+	if len(inner.changes) == 0 {
+		return true
+	}
+	for _, rests := range (*c.assumed)[begin:] { // what was found equal meanwhile may rest on this pair
+		delete(c.equal, rests)
+	}
+	*c.assumed = (*c.assumed)[:begin]
+	c.equal[pair] = false
+	return false
 }
 
 // text returns a schema as JSON.
@@ -284,10 +323,10 @@ func (c *comparison) plain(path string, before, after *contract.Schema) {
 	if before.Items != nil && after.Items != nil {
 		c.schemas(path+"[]", before.Items, after.Items)
 	}
-	if before.Type.Has("object") && (before.AdditionalProperties != nil || after.AdditionalProperties != nil) {
+	if before.AdditionalProperties != nil || after.AdditionalProperties != nil {
 		c.schemas(path+"{}", orAny(before.AdditionalProperties), orAny(after.AdditionalProperties))
 	}
-	if before.Items == nil != (after.Items == nil) && before.Type.Has("array") {
+	if before.Items == nil != (after.Items == nil) {
 		c.schemas(path+"[]", orAny(before.Items), orAny(after.Items))
 	}
 	if more := unequal(before.More, after.More); more != "" {
@@ -310,16 +349,19 @@ func (c *comparison) types(path string, before, after *contract.Schema) bool {
 	what := fmt.Sprintf("was %s, and becomes %s", typeText(before), typeText(after))
 	switch {
 	case wider && narrower:
+		if before.Format != after.Format && ofDecoder(before) {
+			c.notice(path, what, "both types decode a string by themselves: look whether the new one takes what the old one did")
+		}
 		return true
 	case wider:
 		c.report(path, what, c.read, false, otherName)
-		return true // what both accept may have other bounds
 	case narrower:
 		c.report(path, what, c.sent, true, otherName)
 	default:
 		c.report(path, what, true, true, otherName)
+		return false
 	}
-	return false
+	return true // what both accept may have other bounds
 }
 
 // typeText is the type of a schema without its bounds.
@@ -334,12 +376,18 @@ func kinds(s *contract.Schema) []string {
 		all = []string{"null", "boolean", "object", "array", "number", "string"}
 	}
 	for i, t := range all {
-		if t == "string" && s.Format+s.ContentEncoding != "" {
+		switch {
+		case t == "string" && ofDecoder(s):
+			all[i] = "string in the form of a type"
+		case t == "string" && s.Format+s.ContentEncoding != "":
 			all[i] = "string in " + s.Format + s.ContentEncoding
 		}
 	}
 	return all
 }
+
+// ofDecoder reports whether the format of a string is that of a Go type which decodes itself.
+func ofDecoder(s *contract.Schema) bool { return strings.Contains(s.Format, ".") }
 
 // contains reports whether a value of one of the types of part is one of those of all.
 func contains(all, part []string) bool {
@@ -386,6 +434,7 @@ func texts(all []json.RawMessage) (out []string) {
 
 // bounds compares the bounds of numbers, strings and arrays.
 func (c *comparison) bounds(path string, before, after *contract.Schema) {
+	c.sizes(path, before, after)
 	for _, b := range []struct {
 		name          string
 		before, after string
@@ -409,37 +458,101 @@ func (c *comparison) bounds(path string, before, after *contract.Schema) {
 			what += fmt.Sprintf(", which was %s", b.before)
 		}
 		if tighter(b.before, b.after, b.least) {
-			c.narrows(path, what, acceptBoth)
+			c.report(path, what, c.sent, ofType(b.name, after), acceptBoth)
 		} else {
 			c.widens(path, what)
 		}
 	}
 	if before.Pattern != after.Pattern {
-		c.pattern(path, before.Pattern, after.Pattern)
+		c.pattern(path, before.Pattern, after.Pattern, slices.Contains(quoted, after.Pattern))
 	}
 	if left, right := keyText(before), keyText(after); left != right {
-		c.pattern(path+"{}", left, right)
+		c.pattern(path+"{}", left, right, true) // it comes from the Go type of the keys
+	} else if text(orAny(before.PropertyNames)) != text(orAny(after.PropertyNames)) {
+		c.notice(path+"{}", "changes in the names that it may have, which Weft does not compare", "compare it by hand")
 	}
 }
 
-// pattern compares patterns. Whether one is narrower than another one is not known.
-func (c *comparison) pattern(path, before, after string) {
-	switch {
+// quoted are the patterns of strings that hold a value of another Go type, by the option "string"
+// of a json tag.
+var quoted = []string{
+	"^(true|false)$", "^(0|-?[1-9][0-9]*)$", "^(0|[1-9][0-9]*)$", `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`, `^"[\s\S]*"$`,
+}
+
+// pattern compares patterns. Whether one is narrower than another one is not known. decodes says
+// that a value which is not like the pattern does not decode.
+func (c *comparison) pattern(path, before, after string, decodes bool) {
+	switch what := fmt.Sprintf("has to be like %s, and no longer like %s", after, before); {
 	case after == "":
 		c.widens(path, "no longer has to be like "+before)
 	case before == "":
-		c.narrows(path, "has to be like "+after, acceptBoth)
+		c.report(path, "has to be like "+after, c.sent, decodes, acceptBoth)
+	case c.read && !decodes:
+		c.widens(path, what)
 	default:
-		c.report(path, fmt.Sprintf("has to be like %s, and no longer like %s", after, before), c.sent, false, acceptBoth)
+		c.report(path, what, true, decodes, acceptBoth)
 	}
 }
 
-// keyText is what the names of a map have to be like.
+// The formats of integers of 64 bits. Those of fewer bits have bounds instead.
+const (
+	signed   = "int64"
+	unsigned = "uint64"
+)
+
+// integerFormat returns the format of an integer; empty is one of fewer bits, or of any size.
+func integerFormat(s *contract.Schema) string {
+	if s.Format == "duration" {
+		return signed
+	}
+	return s.Format
+}
+
+// sizes compares the sizes of numbers that have no bounds which say it.
+func (c *comparison) sizes(path string, before, after *contract.Schema) {
+	left, right := integerFormat(before), integerFormat(after)
+	if before.Type.Has("number") && right == "float" && left != right {
+		c.report(path, "becomes a number of 32 bits", c.sent, true, acceptBoth)
+	} else if left == "float" && left != right {
+		c.widens(path, "is no longer a number of 32 bits")
+	}
+	if !before.Type.Has("integer") || !after.Type.Has("integer") || left == right {
+		return
+	}
+	what := fmt.Sprintf("was %s, and becomes %s", cmp.Or(left, "integer"), cmp.Or(right, "integer"))
+	switch {
+	case left == signed && right == unsigned, right == "" && after.Maximum == "": // a minimum is a change of its own
+		c.widens(path, what)
+	case left == unsigned && right == signed, right == signed && before.Maximum == "", right == unsigned && before.Maximum == "":
+		c.report(path, what, c.sent, true, acceptBoth)
+	}
+}
+
+// typeBounds are the bounds of the Go types of integers that a schema writes.
+var typeBounds = []string{"-128", "127", "255", "-32768", "32767", "65535", "-2147483648", "2147483647", "4294967295"}
+
+// ofType reports whether a bound of an integer is that of its Go type. A number beyond it does not
+// decode, while one beyond the bound of a tag does.
+func ofType(name string, s *contract.Schema) bool {
+	switch {
+	case !s.Type.Has("integer"):
+		return false
+	case name == "maximum":
+		return slices.Contains(typeBounds, string(s.Maximum))
+	case name != "minimum":
+		return false
+	case s.Minimum == "0":
+		return s.Format == unsigned || slices.Contains([]string{"255", "65535", "4294967295"}, string(s.Maximum))
+	}
+	return slices.Contains(typeBounds, string(s.Minimum))
+}
+
+// keyText is what the names of a map have to be like: a pattern, or the type that decodes them.
 func keyText(s *contract.Schema) string {
 	if s.PropertyNames == nil {
 		return ""
 	}
-	return s.PropertyNames.Pattern
+	return cmp.Or(s.PropertyNames.Pattern, s.PropertyNames.Format)
 }
 
 func number(n *int) string {
@@ -457,6 +570,12 @@ func tighter(before, after string, least bool) bool {
 	case before == "":
 		return true
 	}
+	if b, a, ok := integersOf(before, after); ok {
+		if least {
+			return a.Cmp(b) > 0
+		}
+		return a.Cmp(b) < 0
+	}
 	b, errBefore := strconv.ParseFloat(before, 64)
 	a, errAfter := strconv.ParseFloat(after, 64)
 	if errBefore != nil || errAfter != nil {
@@ -466,6 +585,17 @@ func tighter(before, after string, least bool) bool {
 		return a > b
 	}
 	return a < b
+}
+
+// integersOf returns two bounds that are whole numbers. A float64 would not tell large ones apart.
+func integersOf(before, after string) (b, a *big.Int, ok bool) {
+	const digits = 100
+	if len(before) > digits || len(after) > digits {
+		return nil, nil, false
+	}
+	b, okBefore := new(big.Int).SetString(before, 10)
+	a, okAfter := new(big.Int).SetString(after, 10)
+	return b, a, okBefore && okAfter
 }
 
 // fields compares the fields of objects.
@@ -492,6 +622,9 @@ func (c *comparison) fields(path string, before, after *contract.Schema) {
 			c.report(at, "is added, and required", c.sent, false, makeMissing)
 		default:
 			c.report(at, "is added", false, false, "")
+		}
+		if of := before.AdditionalProperties; of != nil && !of.Nothing && before.Property(f.Name) == nil { // a map could have it
+			c.schemas(at, of, f.Schema)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,15 +17,20 @@ const refPrefix = "#/components/schemas/"
 
 func reference(name string) *yaml.Node { return object("$ref", refPrefix+name) }
 
+// otherValue matches texts that readers of YAML 1.1 take for truth values and numbers, as most of
+// those in Python do.
+var otherValue = regexp.MustCompile(`^(?i:yes|no|on|off|=|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)$`)
+
 // scalar returns a text. Readers of YAML differ about other line breaks than \n, about control
-// characters, and about spaces before the first line, so a text with them is quoted.
+// characters, about spaces before the first line, and about some words, so a text with them is
+// quoted.
 func scalar(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	unusual := func(r rune) bool {
 		return r != '\n' && (unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff')
 	}
 	switch {
-	case strings.ContainsFunc(text, unusual):
+	case strings.ContainsFunc(text, unusual), otherValue.MatchString(text):
 		n.Style = yaml.DoubleQuotedStyle
 	case !strings.Contains(text, "\n"):
 	case strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n"):

@@ -207,3 +207,21 @@ func TestOtherDocuments(t *testing.T) {
 		}
 	}
 }
+
+// Readers of YAML 1.1, such as PyYAML, take some texts without quotes for truth values or numbers.
+func TestTextsInOlderYAML(t *testing.T) {
+	t.Parallel()
+	d, err := contract.Read([]byte(`{"weftContract":1,"workflows":{"switch":{"input":{"type":"object","properties":{"on":{"enum":["on","Off","1:30"]},"yes":{"type":"string"},"=":{}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := api(t).Write(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"on":`, `"yes":`, `"=":`, `["on", "Off", "1:30"]`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+	}
+}

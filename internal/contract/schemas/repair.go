@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -64,8 +65,10 @@ func (s *Set) repair(shape *check.Shape, base *contract.Schema, lenient bool) (*
 		r.Type = contract.Types{"null"}
 	case check.Bool:
 		r.Type = contract.Types{"boolean"}
-	case check.String, check.Text:
+	case check.String:
 		r.Type = contract.Types{"string"}
+	case check.Text:
+		r.Type, r.Format = contract.Types{"string"}, textFormat(shape.Type)
 	case check.Time:
 		r.Type, r.Format = contract.Types{"string"}, "date-time"
 	case check.Bytes:
@@ -75,6 +78,9 @@ func (s *Set) repair(shape *check.Shape, base *contract.Schema, lenient bool) (*
 		bound(r, shape)
 	case check.Float, check.Number:
 		r.Type = contract.Types{"number"}
+		if shape.Kind == check.Float && shape.Bits == 32 {
+			r.Format = "float"
+		}
 	case check.List, check.Array:
 		r.Type = contract.Types{"array"}
 		if shape.Kind == check.Array {
@@ -83,9 +89,7 @@ func (s *Set) repair(shape *check.Shape, base *contract.Schema, lenient bool) (*
 		r.Items, err = s.schema(shape.Elem, orEmpty(base.Items), lenient)
 	case check.Map:
 		r.Type, r.PropertyNames = contract.Types{"object"}, names(shape.Key)
-		if r.AdditionalProperties, err = s.schema(shape.Elem, nil, lenient); err == nil && r.AdditionalProperties.Any() {
-			r.AdditionalProperties = nil
-		}
+		r.AdditionalProperties, err = s.schema(shape.Elem, nil, lenient) // also that of any value: an object without it is an empty struct
 	case check.Struct:
 		r.Type = contract.Types{"object"}
 		err = s.fields(r, shape, base, lenient)
@@ -98,6 +102,17 @@ func (s *Set) repair(shape *check.Shape, base *contract.Schema, lenient bool) (*
 	}
 	limit(r, shape)
 	return r, nil
+}
+
+// textFormat returns the format of the strings that a type's own decoder takes: the name of the
+// type. Without it, a string that becomes a type which refuses most strings would be no change of
+// the contract.
+func textFormat(t reflect.Type) string {
+	name, _, named := strings.Cut(t.String(), ".") // of the package, which its path may not end with
+	if t.Name() == "" || !named {
+		return ""
+	}
+	return safe(name) + "." + short(t)
 }
 
 // orEmpty is the base for a part of which the library says nothing.
@@ -167,6 +182,10 @@ func names(k *check.Shape) *contract.Schema {
 		return &contract.Schema{Pattern: whole}
 	case check.Uint:
 		return &contract.Schema{Pattern: wholeUnsigned}
+	case check.Text:
+		if format := textFormat(k.Type); format != "" {
+			return &contract.Schema{Format: format}
+		}
 	}
 	return nil
 }

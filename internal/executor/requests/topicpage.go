@@ -134,7 +134,7 @@ func (p *topicPage) take(run *engine.Run, from, before int64) error {
 		if err != nil {
 			return err
 		}
-		if err := p.takeBatch(c, b, max(from, b.Offset), before); err != nil {
+		if err := p.takeBatch(run, c, b, max(from, b.Offset), before); err != nil {
 			return err
 		}
 	}
@@ -163,11 +163,14 @@ func (p *topicPage) takeCopied(run *engine.Run, from, before int64) error {
 	return p.take(reset, from, before)
 }
 
-// takeBatch adds items of a commit.
-func (p *topicPage) takeBatch(c *history.Commit, b engine.TopicBatch, from, before int64) error {
+// takeBatch adds items of a commit of a run.
+func (p *topicPage) takeBatch(run *engine.Run, c *history.Commit, b engine.TopicBatch, from, before int64) error {
 	at, published, by := itemsAt(c, p.of.Name(), b.Offset)
 	if published == nil {
 		return outcome.ErrStale
+	}
+	if by != nil {
+		by.RunID = cmp.Or(run.State.Started.OriginalRunID, run.State.RunID) // a reset copies the ids of activities
 	}
 	items, err := history.SplitItems(published, b.Count)
 	if err != nil {

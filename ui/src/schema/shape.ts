@@ -44,7 +44,8 @@ function kindOf(s: Keywords, listed: unknown[]): FieldKind {
   if (s.oneOf ?? s.anyOf) return isPlain(s) ? "choice" : "json";
   switch (typeOf(s)) {
     case "object":
-      return s.properties && Object.keys(s.properties).length > 0 ? "object" : s.additionalProperties !== undefined && typeof s.additionalProperties === "object" ? "map" : "json";
+      if (s.properties && Object.keys(s.properties).length > 0) return "object";
+      return typeof s.additionalProperties === "object" && Object.keys(s.additionalProperties).length > 0 ? "map" : "json"; // a map of any value is JSON
     case "array":
       return s.items === undefined ? "json" : "array";
     case "string":

@@ -460,7 +460,7 @@ def items(
 
 def item_of(item: dict[str, Any]) -> TopicItem[Any]:
     by = item.get("activity")
-    activity = TopicActivity(scheduled_event_id=by["scheduledEventId"], attempt=by["attempt"], execution=by["execution"]) if by else None
+    activity = TopicActivity(run_id=by["runId"], scheduled_event_id=by["scheduledEventId"], attempt=by["attempt"], execution=by["execution"]) if by else None
     return TopicItem(offset=item["offset"], at=item["at"], value=item.get("value"), activity=activity)
 
 

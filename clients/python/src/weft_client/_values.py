@@ -197,8 +197,16 @@ class Page:
 class TopicActivity:
     """An attempt at an activity that has published items."""
 
+    run_id: str
+    """The run that has the activity.
+
+    After a reset it is the run that was reset first, so that an activity keeps its ids.
+    """
     scheduled_event_id: int
-    """The event that scheduled the activity."""
+    """The event that scheduled the activity.
+
+    With the run it identifies the activity: runs that follow have events with the same ids.
+    """
     attempt: int
     execution: str
     """The execution of the attempt.
