@@ -12,7 +12,7 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 24
+	at, n := w.Open(), 26
 	w.Uint(1)
 	w.Uint(uint64(a.Kind))
 	w.Uint(2)
@@ -137,6 +137,18 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Uint(25)
 		writeExecution(w, a.Since)
 	}
+	if a.By == 0 {
+		n--
+	} else {
+		w.Uint(26)
+		w.Uint(a.By)
+	}
+	if a.Yields == 0 {
+		n--
+	} else {
+		w.Uint(27)
+		w.Int(a.Yields)
+	}
 	w.Close(at, n)
 }
 
@@ -201,6 +213,10 @@ func readMessage(r *wire.Reader, a *Message) {
 				a.Since = new(Execution)
 				readExecution(r, a.Since)
 			}
+		case 26:
+			a.By = r.Uint(1<<64 - 1)
+		case 27:
+			a.Yields = r.Int()
 		default:
 			r.Fail()
 		}

@@ -111,6 +111,12 @@ type Message struct {
 	// published the last batch of the activity, or the zero value: see Execution.Lets. A result
 	// without it, as earlier versions send them, stands for the attempt.
 	Since *Execution `cbor:"25,keyasint,omitempty"`
+	// By is set with Since. It is the Send of the attempt's message, whose Look and Copy the result
+	// keeps.
+	By uint64 `cbor:"26,keyasint,omitempty"`
+	// Yields is how many copies in a row replaced an execution that was overtaken, besides the
+	// first one. A next attempt starts at 0.
+	Yields int `cbor:"27,keyasint,omitempty"`
 }
 
 // Overtaken reports whether a message has the result of an execution of an attempt from which

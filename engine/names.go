@@ -205,9 +205,17 @@ func (in *Instance) mustName(k NameKind, name string) {
 		return
 	}
 	missing := in.unnamed(k, name)
-	panic(misusef("workflow type %q does not name %s: add %s to workflow.Names of the Bind at %s, or let weftvet -fix add all that the code handles",
-		in.workflow.Name, strings.Join(missing, ", "), declarations(len(missing)), names.Where))
+	more := ""
+	if left := len(missing) - mostUnnamed; left > 0 {
+		missing, more = missing[:mostUnnamed], fmt.Sprintf(" and %d more", left)
+	}
+	panic(misusef("workflow type %q does not name %s%s: add %s to workflow.Names of the Bind at %s, or let weftvet -fix add all that the code handles",
+		in.workflow.Name, strings.Join(missing, ", "), more, declarations(len(missing)), names.Where))
 }
+
+// mostUnnamed is how many names a message has. Code may have received signals of very many names,
+// and a failure's text is cut: what to do would be cut off.
+const mostUnnamed = 20
 
 // unnamed returns the name that the code is about to handle, and those that it handles already and
 // the binding does not name either: it has set their handlers under earlier rules.

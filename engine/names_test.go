@@ -100,10 +100,37 @@ func TestNamesOfOlderRules(t *testing.T) {
 // binding omits. It has set their handlers by older rules.
 func TestAllNamesThatAreMissing(t *testing.T) {
 	t.Parallel()
-	typ := workflow.NewWorkflow[workflow.None, string]("hoarder")
-	run := func(ctx workflow.Context, _ workflow.None) (string, error) {
+	err := failsForName(t, func(ctx workflow.Context) {
 		Slow.Handle(ctx, func(workflow.Context, string) (string, error) { return "", nil })
 		Sum.Handle(ctx, func(workflow.None) (int, error) { return 1, nil })
+	})
+	for _, want := range []string{`does not name signal "late", query "sum", update "slow": add their declarations to workflow.Names`, "weftvet -fix"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Of very many names that are missing, the message has some. It still says what to do.
+func TestManyNamesThatAreMissing(t *testing.T) {
+	t.Parallel()
+	err := failsForName(t, func(ctx workflow.Context) {
+		for i := range 1000 {
+			workflow.NewQuery[workflow.None, int](strings.Repeat("q", i+1)).Handle(ctx, func(workflow.None) (int, error) { return 1, nil })
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), ` and 981 more: add their declarations to workflow.Names`) || len(err.Error()) > 1000 {
+		t.Errorf("%v", err)
+	}
+}
+
+// failsForName returns the error of a task whose code receives a signal that its binding omits. The
+// code has called before in a task of older rules.
+func failsForName(t *testing.T, before func(workflow.Context)) error {
+	t.Helper()
+	typ := workflow.NewWorkflow[workflow.None, string]("hoarder")
+	run := func(ctx workflow.Context, _ workflow.None) (string, error) {
+		before(ctx)
 		if _, err := Poke.Receive(ctx); err != nil {
 			return "", err
 		}
@@ -129,11 +156,7 @@ func TestAllNamesThatAreMissing(t *testing.T) {
 		FirstEventID: 5, Rules: history.CurrentRules,
 		InputEvents: []history.Event{history.Of(&history.WorkflowExecutionSignaled{SignalName: "poke", Input: history.Payload(`"a"`)})},
 	})
-	for _, want := range []string{`does not name signal "late", query "sum", update "slow": add their declarations to workflow.Names`, "weftvet -fix"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
+	return err
 }
 
 // Names that begin with "weft." are reserved, also if code handles all names of a kind.

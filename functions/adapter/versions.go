@@ -40,6 +40,9 @@ const listEvery = time.Second
 // errListed says that a search waits because another one has just listed the versions.
 var errListed = errors.New("they were listed a moment ago, for another build: try again")
 
+// errNotListed says that a list has panicked.
+var errNotListed = errors.New("listing them panicked")
+
 // versions finds the published versions of a function by the builds that their environments name.
 // It lists them when the first event is to be forwarded.
 type versions struct {
@@ -191,14 +194,17 @@ func (v *versions) refresh(ctx context.Context, least time.Duration) error {
 			return ctx.Err()
 		}
 	}
-	known, err := v.list(ctx)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if err == nil {
-		v.known = known
-	}
-	v.listing, l.err = nil, err
-	close(l.done)
+	known, err := map[string]string(nil), errNotListed
+	defer func() { // also after a panic, which a handler recovers: later searches would wait for this list
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if err == nil {
+			v.known = known
+		}
+		v.listing, l.err = nil, err
+		close(l.done)
+	}()
+	known, err = v.list(ctx)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/seed-41655fb1/weft/internal/function"
 )
@@ -170,6 +171,25 @@ func TestInventedBuilds(t *testing.T) {
 	}
 	if l.lists != 4 {
 		t.Errorf("%d pages were read, want those of two lists", l.lists)
+	}
+}
+
+// A list that panics holds up no later search.
+func TestAListThatPanics(t *testing.T) {
+	t.Parallel()
+	_, v := playLambda(t, "build-1")
+	client := v.client
+	v.client = func() *lambda.Client { panic("a defect") }
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = v.all(t.Context())
+	}()
+	v.client = client
+	if v.listing != nil {
+		t.Fatal("later searches wait for the list that has panicked")
+	}
+	if known, err := v.all(t.Context()); err != nil || known["build-1"] == "" {
+		t.Errorf("%v, %v", known, err)
 	}
 }
 

@@ -31,6 +31,12 @@ type Parser struct {
 	NewID func() [16]byte
 	// Now returns the time: a cron expression must name a later moment.
 	Now func() time.Time
+	// Guard returns what a check of an input returns, or a refusal if code of the program that the
+	// check calls hangs. A nil Guard waits for it.
+	Guard func(of engine.Value, check func() error) error
+	// Forwarded says that the process of another build has forwarded the request, because a run is
+	// open here: see Start.RefusedUse.
+	Forwarded bool
 }
 
 // Target is the run that a request is for.

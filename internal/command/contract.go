@@ -22,8 +22,16 @@ func isOpen(code *engine.Workflow) bool {
 
 // CheckInput refuses an input that is not of the declared type of a workflow. at is its place in
 // the request. If at is empty, or nothing is declared, the input only has to decode. A missing
-// input is the zero value.
-func CheckInput(code *engine.Workflow, at string, input history.Payload) error {
+// input is the zero value. An input whose decoder hangs is refused as not ready.
+func (p *Parser) CheckInput(code *engine.Workflow, at string, input history.Payload) error {
+	if p.Guard == nil || code.Input.RunsCode == nil || !code.Input.RunsCode() {
+		return checkInput(code, at, input)
+	}
+	return p.Guard(code.Input, func() error { return checkInput(code, at, input) })
+}
+
+// checkInput is CheckInput without a bound.
+func checkInput(code *engine.Workflow, at string, input history.Payload) error {
 	if at == "" || isOpen(code) || code.Input.Check == nil || len(input) == 0 {
 		switch err := code.CheckInput(input); {
 		case errors.Is(err, refusal.Invalid):

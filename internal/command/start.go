@@ -46,6 +46,8 @@ type Start struct {
 	conflict ConflictPolicy
 	opens    error
 	refused  error
+	// forwarded is Forwarded of the parser.
+	forwarded bool
 }
 
 // Workflow returns the id of the workflow.
@@ -79,6 +81,16 @@ func (s *Start) MayOpen() error { return s.opens }
 // that an earlier deployment has answered gets that answer again, whatever the contract is now. So
 // the caller looks for that first.
 func (s *Start) Refused() error { return s.refused }
+
+// RefusedUse is Refused for what comes with a start and goes to a run that is open. If another
+// build has forwarded the request to this one, which has the run's code, the start is of that
+// build's contract, and was held against it there.
+func (s *Start) RefusedUse() error {
+	if s.forwarded {
+		return nil
+	}
+	return s.refused
+}
 
 // Start parses a start.
 func (p *Parser) Start(r *schema.StartRequest) (*Start, error) {
@@ -193,7 +205,7 @@ func (p *Parser) anyStart(workflowID string, r *schema.StartRequest, at string, 
 		return nil, err
 	}
 	if s.code != nil {
-		err = s.note(CheckInput(s.code, at, input), repeats)
+		err = s.note(p.CheckInput(s.code, at, input), repeats)
 	}
 	if err := cmp.Or(err, checkCarried(r)); err != nil {
 		return nil, err
@@ -324,10 +336,11 @@ func (p *Parser) withStart(t Target, r *schema.StartRequest, requestID string) (
 	if err := checkOwnType(r.Type); err != nil {
 		return nil, err
 	}
-	s, err := p.anyStart(t.workflow, r, startInputPlace, r.RequestID != "" || requestID != "")
+	s, err := p.anyStart(t.workflow, r, startInputPlace, r.RequestID != "" || requestID != "" || p.Forwarded)
 	if err != nil {
 		return nil, err
 	}
+	s.forwarded = p.Forwarded
 	s.opens = checkOwnID(t.workflow) // a run that an earlier version started may be open
 	return s, nil
 }

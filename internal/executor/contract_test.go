@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -304,7 +305,56 @@ func TestARepetitionComesBeforeTheContract(t *testing.T) {
 	})
 }
 
+// A new schedule and a change of one are found again after a deployment whose contract does not
+// have their action. Those that were not answered before are refused.
+func TestARepeatedScheduleComesBeforeTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		strict := workflow.NewWorkflow[strictItem, []basketItem]("basket")
+		d := testbed.New(t)
+		before := d.Idle(executor.Options{}, workflow.Bind(basket, runBasket, basketNames))
+		after := d.Idle(executor.Options{}, workflow.Bind(strict, func(ctx workflow.Context, first strictItem) ([]basketItem, error) {
+			return runBasket(ctx, first.basketItem)
+		}, basketNames))
+		const schedule = `"schedule":{"spec":{"cron":["@daily"]},"action":{"type":"basket","input":{"sku":"tea","quantity":1}}}}`
+		create, change := `{"scheduleId":"s","requestId":"r1",`+schedule, `{"requestId":"u1",`+schedule
+		for _, p := range []*testbed.Process{before, after, before} {
+			if a := p.Do(http.MethodPost, "/v1/schedules", create); a.Status >= 300 {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+			if a := p.Do(http.MethodPost, "/v1/schedules/s/update", change); a.Status >= 300 {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+		}
+		log := d.Snapshot()
+		for _, id := range []string{"", "u2"} {
+			for _, name := range []string{"s", "t"} {
+				if a := after.Do(http.MethodPost, "/v1/schedules/"+name+"/update", `{"requestId":"`+id+`",`+schedule); a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), `"at":"action.input.shelf"`) {
+					t.Errorf("%d %s", a.Status, a.Body)
+				}
+			}
+		}
+		if d.Snapshot() != log {
+			t.Error("a refused request has changed something")
+		}
+	})
+}
+
 func idle(workflow.Context, string) (string, error) { return "", nil }
+
+// counting returns an activity whose result comes from outside, with the token that it sets; one of
+// another type with the same name; and code that runs the first.
+func counting(token *string) (count, spell workflow.Registration, run func(workflow.Context, string) (string, error)) {
+	counts := activity.New("count", func(ctx context.Context, _ activity.None) (n int, err error) {
+		*token, err = activity.Token(ctx)
+		return 0, errors.Join(err, activity.ErrPending)
+	})
+	spells := activity.New("count", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
+	return counts, spells, func(ctx workflow.Context, _ string) (string, error) {
+		n, err := counts.Run(ctx, activity.None{})
+		return strconv.Itoa(n), err
+	}
+}
 
 // The result of an activity of a pinned run is held against the contract of the run's build. A
 // process of another build says so, by hand and by token.
@@ -313,16 +363,9 @@ func TestAResultIsHeldAgainstTheBuildOfItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		var token string
-		count := activity.New("count", func(ctx context.Context, _ activity.None) (n int, err error) {
-			token, err = activity.Token(ctx)
-			return 0, errors.Join(err, activity.ErrPending)
-		})
-		spell := activity.New("count", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
+		count, spell, run := counting(&token)
 		pinned := workflow.BindOptions{Pinned: true}
-		one := d.Start(executor.Options{Build: "build-1"}, count, workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
-			n, err := count.Run(ctx, activity.None{})
-			return strconv.Itoa(n), err
-		}, pinned))
+		one := d.Start(executor.Options{Build: "build-1"}, count, workflow.Bind(sender, run, pinned))
 		two := d.Idle(executor.Options{Build: "build-2"}, spell, workflow.Bind(sender, idle, pinned))
 		var started struct{ RunID string }
 		one.Do(http.MethodPost, "/v1/workflows", `{"type":"sender","workflowId":"w","input":""}`).Into(t, &started)
@@ -341,6 +384,36 @@ func TestAResultIsHeldAgainstTheBuildOfItsRun(t *testing.T) {
 		}
 		if a := one.Do(http.MethodPost, byHand, `{"result":7}`); a.Status != http.StatusOK {
 			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// A result that was accepted before a deployment is found again, also by a process of the new
+// deployment that still believes that the activity is pending, and whose contract does not have it.
+func TestARepeatedResultComesBeforeTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for name, target := range map[string]string{"by token": "/v1/activities/complete", "by hand": "/v1/workflows/w/activities/5/complete?runId="} {
+			d := testbed.New(t)
+			var token string
+			count, spell, run := counting(&token)
+			bound := workflow.Bind(sender, run)
+			before, after := d.Start(executor.Options{}, count, bound), d.Idle(executor.Options{}, spell, bound)
+			var started struct{ RunID string }
+			before.Do(http.MethodPost, "/v1/workflows", `{"type":"sender","workflowId":"w","input":""}`).Into(t, &started)
+			synctest.Wait()
+			body := `{"result":7}`
+			if name == "by token" {
+				body = `{"token":"` + token + `","result":7}`
+			} else {
+				target += started.RunID
+			}
+			after.Do(http.MethodGet, "/v1/workflows/w", "")
+			for _, p := range []*testbed.Process{before, after} {
+				if a := p.Do(http.MethodPost, target, body); a.Status != http.StatusOK {
+					t.Errorf("%s: %d %s", name, a.Status, a.Body)
+				}
+			}
 		}
 	})
 }
@@ -405,23 +478,74 @@ type endless struct{}
 
 func (*endless) UnmarshalJSON([]byte) error { select {} }
 
-// A decoder of the program that hangs does not hold the lock of the workflow.
+// A decoder of the program that hangs holds neither the lock of the workflow nor the request.
 func TestADecoderThatHangs(t *testing.T) {
 	t.Parallel()
 	d := testbed.New(t)
 	put, drop := workflow.NewUpdate[endless, int]("put"), workflow.NewSignal[endless]("drop")
-	look := workflow.NewQuery[endless, int]("look")
+	look, stuck := workflow.NewQuery[endless, int]("look"), workflow.NewWorkflow[map[string]endless, string]("stuck")
 	p := d.Idle(executor.Options{QueryFor: time.Millisecond}, workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
 		_, err := basketDone.Receive(ctx)
 		return "", err
-	}, workflow.Names(put, drop, look, basketDone)))
+	}, workflow.Names(put, drop, look, basketDone)), workflow.Bind(stuck, func(workflow.Context, map[string]endless) (string, error) { return "", nil }))
 	if _, err := sender.Start(t.Context(), p.Client, "w", ""); err != nil {
 		t.Fatal(err)
 	}
-	for _, target := range []string{"/w/updates/put", "/w/signals/drop", "/w/queries/look"} {
-		refusedWith(t, p, 409, "has not returned within 1ms", target, `{"input":1}`)
+	for range 3 { // the last ones find that too many hang
+		for _, target := range []string{"/w/updates/put", "/w/signals/drop", "/w/queries/look"} {
+			refusedWith(t, p, 409, "has not returned within 1ms", target, `{"input":1}`)
+		}
+		refusedWith(t, p, 409, "has not returned within 1ms", "", `{"type":"stuck","input":{"a":1}}`)
+		refusedWith(t, p, 409, "has not returned within 1ms", "", `{"type":"stuck","requestId":"r","input":{"a":1}}`)
+	}
+	if a := p.Do(http.MethodPost, "/v1/schedules", `{"scheduleId":"s","requestId":"r","schedule":{"spec":{"cron":["@daily"]},"action":{"type":"stuck","input":{"a":1}}}}`); a.Status != 409 {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	if err := basketDone.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// slow is a type whose decoder is slow, the first times.
+type slow struct{}
+
+var slowDecodes atomic.Int32
+
+func (*slow) UnmarshalJSON([]byte) error {
+	if slowDecodes.Add(-1) >= 0 {
+		time.Sleep(time.Minute)
+	}
+	return nil
+}
+
+// A decoder that is slow once loses neither the signal that workflow code sends nor the child that
+// it starts: the message is redelivered.
+func TestADecoderThatIsSlowOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		note, child := workflow.NewSignal[slow]("note"), workflow.NewWorkflow[slow, string]("child")
+		p := testbed.New(t).Start(executor.Options{},
+			workflow.Bind(child, func(workflow.Context, slow) (string, error) { return "came", nil }),
+			workflow.Bind(basket, func(ctx workflow.Context, _ basketItem) ([]basketItem, error) {
+				_, err := note.Receive(ctx)
+				return nil, err
+			}, workflow.Names(note)),
+			workflow.Bind(sender, func(ctx workflow.Context, does string) (string, error) {
+				if does == "start" {
+					return child.RunChild(ctx, slow{}, workflow.ChildOptions{WorkflowID: "c"})
+				}
+				_, err := note.SendTo(ctx, workflow.External("w"), slow{}).Get(ctx)
+				return "sent", err
+			}))
+		if _, err := basket.Start(t.Context(), p.Client, "w", basketItem{"tea", 1}); err != nil {
+			t.Fatal(err)
+		}
+		for does, want := range map[string]string{"start": "came", "signal": "sent"} {
+			slowDecodes.Store(1)
+			if got, err := sender.Run(t.Context(), p.Client, does, does); err != nil || got != want {
+				t.Errorf("%s: %q, %v", does, got, err)
+			}
+		}
+		time.Sleep(time.Minute) // until the slow decoders have returned
+	})
 }

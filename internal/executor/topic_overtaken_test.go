@@ -27,6 +27,7 @@ import (
 type executions struct {
 	t     *testing.T
 	d     *testbed.Deployment
+	hooks *testbed.Hooks
 	all   []*testbed.Process
 	begun chan *execution
 	by    []*execution
@@ -44,6 +45,7 @@ type execution struct {
 // time, which nobody runs.
 func newExecutions(t *testing.T, besides bool) *executions {
 	x := &executions{t: t, d: testbed.New(t), begun: make(chan *execution)}
+	x.hooks = x.d.Hook()
 	act := activity.New("stream", func(ctx context.Context, _ int) (string, error) {
 		e := &execution{attempt: activity.InfoOf(ctx).Attempt, do: make(chan string), answers: make(chan error)}
 		x.begun <- e
@@ -92,7 +94,7 @@ func newExecutions(t *testing.T, besides bool) *executions {
 // begin delivers a message, and waits until the code runs.
 func (x *executions) begin(m *engine.Message) {
 	x.t.Helper()
-	ends, p, copied := make(chan error, 1), x.all[len(x.by)], *m
+	ends, p, copied := make(chan error, 1), x.all[len(x.by)%len(x.all)], *m
 	go func() {
 		ends <- p.Service.Service.Deliveries.Handle(context.WithoutCancel(x.t.Context()), executor.Delivery{Message: &copied, Received: 1})
 	}()
@@ -133,10 +135,7 @@ func (x *executions) play(steps ...string) {
 // results lets a process handle the results in the workflow's queue.
 func (x *executions) results() (n int) {
 	x.t.Helper()
-	deliveries, err := x.d.Queue.Receive(x.t.Context(), queue.Workflow, queue.MaxBatch)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	deliveries := x.waiting(queue.Workflow)
 	var all []*engine.Message
 	for _, d := range deliveries {
 		m, err := outbox.Decode(d.Body)
@@ -315,20 +314,45 @@ func TestOvertakenResultsInTheQueue(t *testing.T) {
 }
 
 // A message that is itself a copy was delivered twice. The execution that was overtaken sends
-// another copy, because it deletes the message of both.
+// another copy, because it deletes the message of both. A copy of a copy comes when the other
+// execution must have ended, and a further one after twice as long as the one before.
 func TestOvertakenCopiesAreSentAgain(t *testing.T) {
 	t.Parallel()
-	for _, duplicate := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			x := newExecutions(t, false)
-			x.m.Look, x.m.Copy, x.m.Duplicate = 2, 7, duplicate
-			x.play("0 begin", "1 begin", "0 publish a", "1 publish b", "0 publish c !canceled", "0 return zero")
-			time.Sleep(20 * time.Minute)
-			if sent := fmt.Sprint(len(x.sent())); sent != map[bool]string{false: "1", true: "0"}[duplicate] {
-				t.Errorf("a message that is a duplicate: %v; %s copies", duplicate, sent)
-			}
-			x.finish()
-		})
+	for _, test := range []struct {
+		duplicate bool
+		yields    int
+		after     time.Duration
+	}{
+		{false, 0, 15 * time.Minute},
+		{true, 0, time.Hour + 32*time.Second},
+		{true, 1, time.Hour + 32*time.Second},
+		{true, 3, 2 * time.Hour},
+		{true, 10, 256 * time.Hour},
+		{true, 1 << 40, 256 * time.Hour},
+	} {
+		for _, besides := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				x := newExecutions(t, besides)
+				x.m.Look, x.m.Copy, x.m.Duplicate, x.m.Yields = 2, 7, test.duplicate, test.yields
+				if x.play("0 begin", "1 begin", "0 publish a"); besides {
+					x.play("0 return zero", "1 publish b")
+					x.results()
+				} else {
+					x.play("1 publish b", "0 publish c !canceled", "0 return zero")
+				}
+				for _, in := range []time.Duration{test.after - time.Minute, 2 * time.Minute} {
+					time.Sleep(in)
+					if _, err := x.all[0].Service.Service.Deliveries.Sweep(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					copies := slices.DeleteFunc(x.taken(), func(m *engine.Message) bool { return m.Attempt > 1 }) // the other execution times out
+					if len(copies) == 1 != (in == 2*time.Minute) {
+						t.Errorf("%+v, besides another activity %v: %d copies", test, besides, len(copies))
+					}
+				}
+				x.finish()
+			})
+		}
 	}
 }
 

@@ -73,6 +73,48 @@ func TestForwardedRequests(t *testing.T) {
 	}
 }
 
+// A signal or an update with a start goes to an open run that is pinned to an older build, also if
+// that build's contract does not have the start: it opens no run. The start is held against the
+// contract of the build that gets the request first.
+func TestForwardedStarts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type older struct{ Name, Town string }
+		type newer struct{ Name string }
+		add, end, pinned := workflow.NewUpdate[int, int]("add"), workflow.NewSignal[int]("end"), workflow.BindOptions{Pinned: true}
+		names := workflow.Names(add, end)
+		run := func(ctx workflow.Context) (int, error) {
+			add.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil })
+			return end.Receive(ctx)
+		}
+		d := testbed.New(t)
+		one := d.Idle(executor.Options{Build: "build-1"}, workflow.Bind(workflow.NewWorkflow[older, int]("shop"), func(ctx workflow.Context, _ older) (int, error) { return run(ctx) }, names, pinned))
+		two := d.Idle(executor.Options{Build: "build-2"}, workflow.Bind(workflow.NewWorkflow[newer, int]("shop"), func(ctx workflow.Context, _ newer) (int, error) { return run(ctx) }, names, pinned))
+		do(t, one, "POST", "/v1/workflows", `{"workflowId":"s","type":"shop","input":{"Name":"a","Town":"b"}}`, "s")
+		var events []string
+		f := function(t, API, two, Options{Forward: forwarding(function(t, API, one, Options{}), &events)})
+		for _, c := range []struct {
+			path, input, start string
+			status             int
+			want               string
+		}{
+			{"updates/add", `3`, `{"Name":"a"}`, 200, `"result":3`},
+			{"updates/add", `3`, `{"Name":7}`, 400, `start.input.Name`},
+			{"updates/add", `"3"`, `{"Name":"a"}`, 422, `BadInput`},
+			{"signals/end", `4`, `{"Name":7}`, 400, `start.input.Name`},
+			{"signals/end", `4`, `{"Name":"a"}`, 202, `"started":false`},
+		} {
+			body := `{"input":` + c.input + `,"start":{"type":"shop","idConflictPolicy":"useExisting","input":` + c.start + `}}`
+			if a := ask(t, f, requested(t, formats[0], "POST", "/v1/workflows/s/"+c.path, "", body)); a.StatusCode != c.status || !strings.Contains(a.Body, c.want) {
+				t.Errorf("%s %s: %d %s", c.path, body, a.StatusCode, a.Body)
+			}
+		}
+		if len(events) != 3 {
+			t.Errorf("forwarded %q", events)
+		}
+	})
+}
+
 // The version that has a build answers requests for its contract.
 func TestForwardedContracts(t *testing.T) {
 	t.Parallel()

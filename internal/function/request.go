@@ -73,6 +73,9 @@ func attemptOf(ctx context.Context) *attempt {
 func (f *Function) request(ctx context.Context, a allowance, event []byte) (any, error) {
 	t := &attempt{}
 	ctx = context.WithValue(ctx, attemptKey{}, t)
+	if marked(ctx) != "" {
+		ctx = httpapi.Forwarded(ctx)
+	}
 	answer, err := f.carryOut(ctx, event)
 	if err != nil || t.build == "" {
 		return answer, err

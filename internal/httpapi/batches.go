@@ -94,7 +94,7 @@ func (h *handler) checkNames(r *http.Request, body *schema.StartBatchRequest) er
 // sending of the request, with the same id, has opened its run. A batch may itself be why it is
 // refused now: it may have deleted all runs with the names of its filter.
 func (h *handler) unlessStarted(r *http.Request, c *command.Start, requestID string, refused error) error {
-	if requestID == "" || !errors.Is(refused, refusal.Invalid) && !errors.Is(refused, refusal.NotFound) {
+	if requestID == "" || !errors.Is(refused, refusal.Invalid) && !errors.Is(refused, refusal.NotFound) && !errors.Is(refused, refusal.NotReady) {
 		return refused
 	}
 	run, err := h.service.Requests.FindStart(r.Context(), c)

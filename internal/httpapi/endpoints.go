@@ -51,7 +51,7 @@ func (h *handler) start(r *http.Request, body schema.StartRequest) (int, *schema
 }
 
 func (h *handler) signal(r *http.Request, body schema.SignalRequest) (int, *schema.SignalResponse, error) {
-	c, err := h.service.Process.Parser().Signal(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+	c, err := h.parser(r).Signal(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -69,7 +69,7 @@ func (h *handler) query(r *http.Request, body schema.QueryRequest) (int, *schema
 }
 
 func (h *handler) update(r *http.Request, body schema.UpdateRequest) (int, *schema.UpdateResponse, error) {
-	c, err := h.service.Process.Parser().Update(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+	c, err := h.parser(r).Update(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -59,9 +59,16 @@ func (h *handler) document(r *http.Request) (int, document, error) {
 	return http.StatusOK, text, nil
 }
 
+// mostTypes is how many types a document may have that the program does not list. If a program has
+// code for all types, callers choose these names, and each has its part of the document.
+const mostTypes = 100
+
 // workflowsOf returns the contract of these workflow types alone.
 func workflowsOf(all *contract.Document, names []string) (*contract.Document, error) {
 	known := contract.Sorted(all.Workflows)
+	if most := len(known) + mostTypes; len(names) > most {
+		return nil, refusal.Invalid.New("types has %d names: give at most %d, and ask for several documents", len(names), most)
+	}
 	for _, name := range names {
 		if name == "" || slices.Contains(names[1+slices.Index(names, name):], name) {
 			return nil, refusal.Invalid.New("types are names of workflow types, separated by commas: give each once, as in types=cart,order")

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/seed-41655fb1/weft/internal/command"
@@ -24,9 +25,36 @@ func (h *handler) sendUpdate(r *http.Request, workflowID, update string, input a
 		return err
 	}
 	answer, err := h.service.Requests.Update(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	return ownOutcome(answer, what)
+}
+
+// unlessUpdated returns a refusal of an update of one of Weft's own workflows. If an earlier
+// sending of the request, with the same id, was accepted, it returns what that returns.
+func (h *handler) unlessUpdated(r *http.Request, workflowID, requestID, what string, refused error) error {
+	if requestID == "" {
+		return refused
+	}
+	c, err := h.service.Process.Parser().Poll(workflowID, "", requestID, "")
+	if err != nil {
+		return refused
+	}
+	answer, err := h.service.Requests.PollUpdate(r.Context(), c)
 	switch {
+	case errors.Is(err, refusal.NotFound):
+		return refused
 	case err != nil:
 		return err
+	}
+	return ownOutcome(answer, what)
+}
+
+// ownOutcome returns what the request of an update returns that one of Weft's own workflows has
+// answered.
+func ownOutcome(answer *schema.UpdateResponse, what string) error {
+	switch {
 	case answer.Failure != nil: // it was refused, or has changed nothing
 		return refusal.Invalid.New("%s", answer.Failure.Message)
 	case answer.Stage != schema.StageCompleted:

@@ -138,6 +138,10 @@ func TestDocumentOfTypes(t *testing.T) {
 			t.Errorf("%s: %d %.200s, want %d", types, a.Status, a.Body, want)
 		}
 	}
+	many := "t" + strings.Repeat(",t", 1000)
+	if a := p.Do(http.MethodGet, "/v1/openapi.yaml?types="+many, ""); a.Status != 400 || !strings.Contains(string(a.Body), "give at most 102") {
+		t.Errorf("1001 types: %d %.200s", a.Status, a.Body)
+	}
 	for types, want := range map[string]string{"cart,agent": "cartAddItem agentProgress startWorkflow", "whatever": "startWorkflow getResult"} {
 		found := map[string]bool{}
 		for _, o := range programOperations(t, p, types) {

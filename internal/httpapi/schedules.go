@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -120,19 +121,21 @@ func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 
 // updates returns the endpoint that sends an update to a schedule. store returns the update's input
 // in its stored form, and the id of the request, which becomes the update's id. The checks refuse a
-// request beforehand.
+// request that was not carried out before.
 func updates[B, S any](update string, store func(*B) (input S, requestID string), checks ...func(*handler, *B) error) endpoint {
 	return takes(func(h *handler, r *http.Request, body B) (int, none, error) {
+		var refused error
 		for _, check := range checks {
-			if err := check(h, &body); err != nil {
-				return 0, none{}, err
-			}
+			refused = cmp.Or(refused, check(h, &body))
 		}
 		id, err := scheduleWorkflow(r.PathValue("id"))
 		if err != nil {
-			return 0, none{}, err
+			return 0, none{}, cmp.Or(refused, err)
 		}
 		input, requestID := store(&body)
+		if refused != nil {
+			return http.StatusOK, none{}, h.unlessUpdated(r, id, requestID, "schedule", refused)
+		}
 		return http.StatusOK, none{}, ofSchedule(r.PathValue("id"), h.sendUpdate(r, id, update, input, requestID, "schedule"))
 	})
 }
@@ -161,7 +164,7 @@ func (h *handler) checkAction(a *schema.ScheduleAction) error {
 		known := registry.WorkflowNames()
 		return refusal.Invalid.New("there is no workflow type %q: give one of %q", a.Type, known).Knowing(known)
 	}
-	return command.CheckInput(code, "action.input", history.Payload(a.Input))
+	return h.service.Process.Parser().CheckInput(code, "action.input", history.Payload(a.Input))
 }
 
 // scheduleWorkflow returns the id of a schedule's workflow.

@@ -115,8 +115,16 @@ func cloneSets[K comparable](all map[K]map[uint64]bool) map[K]map[uint64]bool {
 	return copied
 }
 
-// delivered counts deliveries of messages for attempts, including dead letters.
+// delivered counts deliveries of messages for attempts, including dead letters. A result that was
+// overtaken is replaced by a copy for each of its deliveries, as the attempt's message would be.
 func (a *audit) delivered(name string, all []queue.Delivery) {
+	for _, d := range all {
+		if m, err := outbox.Decode(d.Body); err == nil && m.Kind == engine.TakeResult && m.Since != nil {
+			of := *m
+			of.Send = m.By
+			a.attempts.unclaimed[lookOf(&of, m.Look)]++
+		}
+	}
 	if _, is := queue.IsForTasks(strings.TrimSuffix(name, "-dead")); !is {
 		return
 	}

@@ -190,3 +190,35 @@ func TestDeepPath(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// slug is a text with a decoder of the program's.
+type slug string
+
+func (*slug) UnmarshalText([]byte) error { return nil }
+
+// A check says that it calls code of the program, wherever that is in the type.
+func TestRunsCode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		t    reflect.Type
+		runs bool
+	}{
+		{reflect.TypeFor[item](), false},
+		{reflect.TypeFor[map[int]json.RawMessage](), false},
+		{reflect.TypeFor[slug](), true},
+		{reflect.TypeFor[[]*slug](), true},
+		{reflect.TypeFor[map[slug]int](), true},
+		{reflect.TypeFor[map[string]struct{ S slug }](), true},
+		{reflect.TypeFor[struct {
+			M map[slug]bool `json:"m,omitempty"`
+		}](), true},
+	} {
+		checker, err := Compile(c.t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := checker.RunsCode(); got != c.runs {
+			t.Errorf("%s: %v", c.t, got)
+		}
+	}
+}

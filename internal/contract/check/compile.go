@@ -179,6 +179,7 @@ func (c *compiler) fillKind(s *Shape, path string) (err error) {
 func (c *compiler) key(t reflect.Type, path string) (*Shape, error) {
 	k := t.Key()
 	if reflect.PointerTo(k).Implements(textTypes[1]) {
+		c.custom = true
 		return &Shape{Kind: Text, Type: k, own: keyDecoderOf(k)}, nil
 	}
 	switch k.Kind() {

@@ -135,7 +135,7 @@ func runAttempt(ctx context.Context, s *session.Process, w *Attempt) (next *Atte
 		err = drop(ctx, s, w.Delivery.Message)
 	}
 	if overtaken && errors.Is(err, outcome.ErrDropped) {
-		err = cmp.Or(dropOvertaken(ctx, s, w.Delivery.Message), err)
+		err = cmp.Or(dropOvertaken(ctx, s, w), err)
 	}
 	return next, err
 }
@@ -284,7 +284,7 @@ func (w *Attempt) next(number int, due history.Timestamp) engine.Message {
 	m := *w.Delivery.Message
 	m.Kind, m.TaskQueue = engine.RunActivity, w.Activity.TaskQueue
 	m.Attempt, m.Due, m.Sent = number, due, 0
-	m.Reserved, m.Look, m.Copy, m.Duplicate = 0, 0, 0, false // it makes its own reservation, and no copy has replaced it
+	m.Reserved, m.Look, m.Copy, m.Duplicate, m.Yields = 0, 0, 0, false, 0 // it makes its own reservation, and no copy has replaced it
 	m.Details, m.FirstFailed = w.details, w.firstFailed
 	if w.heartbeater != nil {
 		m.Details = w.heartbeater.last()
@@ -328,7 +328,7 @@ func carryOutAttempt(ctx context.Context, s *session.Process, w *Attempt) (resul
 		return nil, runner.TimedOut(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
 	if o.Pending {
-		if err := w.publisher.Flush(limited); err != nil {
+		if err := publishRest(limited, w.publisher); err != nil {
 			return nil, failure.FromError(err)
 		}
 		w.pending = w.heartbeater.hasToken()
@@ -528,10 +528,11 @@ func resultMessage(w *Attempt, e history.Event, due history.Timestamp) engine.Me
 	return m
 }
 
-// endMessage is resultMessage for the end of an execution of the attempt.
+// endMessage is resultMessage for the end of an execution of the attempt. It has what AttemptAgain
+// needs.
 func endMessage(w *Attempt, e history.Event, due history.Timestamp) engine.Message {
-	m, since := resultMessage(w, e, due), w.knows(nil)
-	m.Since = &since
+	m, since, of := resultMessage(w, e, due), w.knows(nil), w.Delivery.Message
+	m.Since, m.By, m.Look, m.Copy = &since, of.Send, of.Look, of.Copy
 	return m
 }
 

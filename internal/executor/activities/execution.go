@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -83,6 +84,19 @@ func (p *publisher) last(ctx context.Context) (*history.ActivityItemsPublished, 
 	return nil, err
 }
 
+// publishRest publishes what an attempt has collected that goes on outside. It does so also if the
+// attempt's time is over or it was asked to end: the token was handed out.
+func publishRest(ctx context.Context, p *publisher) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended != nil {
+		return p.ended
+	}
+	within, cancel := p.s.World.WithTimeout(context.WithoutCancel(ctx), p.s.Options.SoftLimit)
+	defer cancel()
+	return p.writeAll(within, p.collected.waiting(), p.writeWithin)
+}
+
 // commit commits the event of a last batch on its own. It returns outcome.ErrDropped if nothing
 // follows from this execution.
 func (p *publisher) commit(ctx context.Context, last *history.ActivityItemsPublished) error {
@@ -117,6 +131,11 @@ var errOvertaken = fmt.Errorf("another execution of the attempt has published it
 // withLast returns the events of the end of an execution: its last batch, if it has one that is not
 // in the log yet, and the end. It returns errOvertaken if another execution has taken over.
 func withLast(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, last *history.ActivityItemsPublished, e history.Event) ([]history.Event, error) {
+	if last == nil && unanswered(w.publisher) {
+		if err := t.RequireFresh(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
 	published := run.State.Activities[w.Delivery.EventID].Publishing
 	switch {
 	case last == nil && !published.Lets(w.Number, w.knows(published)):
@@ -127,6 +146,18 @@ func withLast(ctx context.Context, t *session.Session, run *engine.Run, w *Attem
 		return nil, t.RequireFresh(ctx, errOvertaken)
 	}
 	return []history.Event{history.Of(last), e}, checkTopics(run, last.Topic)
+}
+
+// unanswered reports whether a batch of an execution may be in the log although its put was not
+// answered. Only a read says whether it is. Without one, the end of the execution would be refused
+// in the workflow's queue because of its own batch.
+func unanswered(p *publisher) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended != nil
 }
 
 // checkOvertaken returns errOvertaken if another execution has taken over from one that ends with
@@ -177,30 +208,63 @@ func (p *publisher) learn(before engine.Execution, published *engine.Execution) 
 }
 
 // dropOvertaken sends a copy of the message of an execution that was overtaken, if Dropped sends
-// none. The other execution may be one of the same message, which is deleted, and may die. A copy
-// of a copy that did the same is not sent, so that copies of a long attempt do not take over from
-// each other for ever. A crash before the send leaves the message.
-func dropOvertaken(ctx context.Context, s *session.Process, m *engine.Message) error {
-	if m.Look == 0 || m.Duplicate {
+// none. The other execution may be one of the same message, which is deleted, and may die. A crash
+// before the send leaves the message.
+func dropOvertaken(ctx context.Context, s *session.Process, w *Attempt) error {
+	m := w.Delivery.Message
+	if m.Look == 0 {
 		return nil
 	}
-	again := *m
-	again.Duplicate = true
-	return s.Outbox.SendLater(ctx, &again, landsWithin)
+	again, after := w.again()
+	return s.Outbox.SendLater(ctx, &again, after)
 }
 
-// AttemptAgain sends a copy of the message of an attempt in place of its result, which was
-// overtaken. The message itself was deleted when the result was sent. If it was delivered twice,
-// the other execution has no message any more that would be redelivered if it died. The copy finds
-// that the activity has ended, or makes the attempt. A crash before the send leaves the result.
+// again returns the message that makes the attempt again after an execution of it was overtaken,
+// and after how long.
+//
+// A first copy comes when no put of a dead writer can land any more. A copy of a copy comes when
+// the other execution must have ended, and each further one after twice as long. Otherwise the
+// copies of a long attempt would take over from each other for ever.
+func (w *Attempt) again() (engine.Message, time.Duration) {
+	m := *w.Delivery.Message
+	after := landsWithin
+	if m.Duplicate {
+		after = max(landsWithin<<min(m.Yields, mostYields), min(w.lease(), landsWithin<<mostYields))
+		m.Yields++
+	}
+	m.Duplicate = true
+	return m, after
+}
+
+// mostYields is how often the time doubles after which an attempt is made again: up to ten days.
+const mostYields = 10
+
+// Again is the message of an attempt that is to be made again, and when.
+type Again struct {
+	message engine.Message
+	after   time.Duration
+}
+
+// AttemptAgain returns the message of an attempt whose result was overtaken, to be sent in place of
+// the result. The attempt's message was deleted when the result was sent. If it was delivered
+// twice, the other execution has no message any more that would be redelivered if it died. The copy
+// finds that the activity has ended, sends the next attempt if that execution has failed, or makes
+// the attempt.
 //
 // It costs a read if the session has made none, because an older state lacks the batches of the
 // execution itself.
-func AttemptAgain(ctx context.Context, t *session.Session, m *engine.Message) error {
+func AttemptAgain(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) (*Again, error) {
 	if err := t.RequireFresh(ctx, nil); err != nil {
-		return err
+		return nil, err
 	}
-	again := *m
-	again.Kind, again.Result, again.Since, again.Duplicate = engine.RunActivity, nil, nil, true
-	return t.Process.Outbox.SendLater(ctx, &again, landsWithin)
+	of := *m
+	of.Kind, of.Result, of.Since, of.Send, of.By = engine.RunActivity, nil, nil, m.By, 0
+	a := &Again{}
+	a.message, a.after = NewAttempt(run, inbox.Delivery{Message: &of}, t.Process.Timestamp()).again()
+	return a, nil
+}
+
+// Send sends the message. A crash before it leaves the result.
+func (a *Again) Send(ctx context.Context, s *session.Process) error {
+	return s.Outbox.SendLater(ctx, &a.message, a.after)
 }

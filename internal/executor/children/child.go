@@ -130,6 +130,8 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, start *command
 		if err := inbox.RepairForeign(ctx, t, e.message); err != nil {
 			return nil, err
 		}
+	case errors.Is(e.refused, refusal.NotReady): // a decoder hangs, or was slow: the message is redelivered
+		return nil, e.refused
 	case e.refused != nil:
 		f := failure.FromError(failure.New(failure.ErrInvalid.Type, e.refused.Error()).Final())
 		return &history.StartChildWorkflowExecutionFailed{InitiatedEventID: e.child.EventID, Failure: f}, nil

@@ -1,7 +1,6 @@
 package children
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -114,8 +113,8 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 		return there, nil, inbox.RepairForeign(ctx, t, e.message)
 	}
 	trigger, arrives := inbox.Foreign(e.message), e.incoming()
-	if refused := refusedSignal(t, run, arrives); refused != nil {
-		return false, refused, nil
+	if refused, err := refusedSignal(t, run, arrives); refused != nil || err != nil {
+		return false, refused, err
 	}
 	if history.EndOf(arrives.Attributes).Status.Closed() {
 		t.Code.Drop()
@@ -125,19 +124,20 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 }
 
 // refusedSignal returns why the contract of a run's code does not have a signal of another
-// workflow, or nil.
-func refusedSignal(t *session.Session, run *engine.Run, arrives history.Event) *failure.Failure {
+// workflow, or nil. It returns an error if the decoder of the value hangs: the message is
+// redelivered, because the decoder may only have been slow, or is fixed by then.
+func refusedSignal(t *session.Session, run *engine.Run, arrives history.Event) (*failure.Failure, error) {
 	signal, ok := arrives.Attributes.(*history.WorkflowExecutionSignaled)
 	if !ok || commit.IsPinnedElsewhere(t, run) {
-		return nil
+		return nil, nil
 	}
-	var refused *refusal.Error
 	code := session.TypeOf(t, run)
 	err, hung := session.Bounded(t.Process, command.Taken(code, engine.SignalName, signal.SignalName), code, func(code *engine.Workflow) error { return command.CheckSignalOfCode(code, signal) })
-	if errors.As(cmp.Or(hung, err), &refused) {
-		return failure.FromError(failure.New(failure.ErrInvalid.Type, refused.Detail))
+	var refused *refusal.Error
+	if hung == nil && errors.As(err, &refused) {
+		return failure.FromError(failure.New(failure.ErrInvalid.Type, refused.Detail)), nil
 	}
-	return nil
+	return nil, hung
 }
 
 // lookForDelivery reads whether the message has arrived before: at the latest run, or at an earlier

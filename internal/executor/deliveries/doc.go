@@ -15,14 +15,15 @@
 //
 // # What it uses of the layers below
 //
-//	activities       AttemptAgain CloseActivity CloseAttempt Dropped Handle Later NewAttempt NextAttempt Replace
-//	children         AfterEnd DeliverExternal NotifyParent RedirectStray StartOrClose
-//	commit           CheckBuild Events FailTooLarge Task Transition
-//	host.Host        Wait WithTimeout
-//	inbox            Locate Repair SendOwed
-//	outbox.Outbox    Park Postpone Send SendBack SendLater Sweep
-//	runner.Code      Drop
-//	runner.Runner    RetryDelay
-//	session.Process  At Keep Metered Observed Timestamp
-//	session.Session  Discard Encode Put Run Step Writer
+//	activities        AttemptAgain CloseActivity CloseAttempt Dropped Handle Later NewAttempt NextAttempt Replace
+//	activities.Again  Send
+//	children          AfterEnd DeliverExternal NotifyParent RedirectStray StartOrClose
+//	commit            CheckBuild Events FailTooLarge Task Transition
+//	host.Host         Wait WithTimeout
+//	inbox             Locate Repair SendOwed
+//	outbox.Outbox     Park Postpone Send SendBack SendLater Sweep
+//	runner.Code       Drop
+//	runner.Runner     RetryDelay
+//	session.Process   At Keep Metered Observed Timestamp
+//	session.Session   Discard Encode Put Run Step Writer
 package deliveries

@@ -166,7 +166,11 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 		return commit.Transition(ctx, t, run, run.TimeOut(t.Writer(m)), m)
 	case engine.TakeResult:
 		if run.Overtaken(m) {
-			return activities.AttemptAgain(ctx, t, m)
+			again, err := activities.AttemptAgain(ctx, t, run, m)
+			if err != nil {
+				return err
+			}
+			return again.Send(ctx, t.Process)
 		}
 		return commit.Events(ctx, t, run, run.Awaited(*m.Result), m)
 	case engine.RunActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal: // see handleNamed

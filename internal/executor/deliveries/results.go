@@ -63,15 +63,47 @@ func takeResults(ctx context.Context, t *session.Session, messages []*engine.Mes
 		return err
 	}
 	run := t.Run()
+	stand, overtaken, err := split(ctx, t, run, triggers)
+	if err != nil {
+		return err
+	}
+	if len(stand) > 0 {
+		if err := commitResults(ctx, t, run, stand); err != nil {
+			return err
+		}
+	}
+	// After the commit: a session that loses a race comes here once.
+	for _, again := range overtaken {
+		if err := again.Send(ctx, t.Process); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split splits results into those that stand, and those of executions that were overtaken. The
+// commit of the former has not the causation ids of the latter, whose copies would otherwise repair
+// what they have not caused.
+func split(ctx context.Context, t *session.Session, run *engine.Run, triggers []*engine.Message) (stand []*engine.Message, overtaken []*activities.Again, err error) {
+	for _, m := range triggers {
+		if m.RunID != run.State.RunID || !run.Overtaken(m) {
+			stand = append(stand, m)
+			continue
+		}
+		again, err := activities.AttemptAgain(ctx, t, run, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		overtaken = append(overtaken, again)
+	}
+	return stand, overtaken, nil
+}
+
+// commitResults commits the results of messages that the run still waits for.
+func commitResults(ctx context.Context, t *session.Session, run *engine.Run, triggers []*engine.Message) error {
 	var events []history.Event
 	for _, m := range triggers {
-		switch {
-		case m.RunID != run.State.RunID:
-		case run.Overtaken(m):
-			if err := activities.AttemptAgain(ctx, t, m); err != nil {
-				return err
-			}
-		default:
+		if m.RunID == run.State.RunID {
 			events = append(events, *m.Result)
 		}
 	}

@@ -79,7 +79,9 @@ func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*sc
 
 // checkResult refuses a result that is not of the activity's declared type: the run could be stuck
 // until another deployment. The contract is that of the build that runs the code of the run, so an
-// OtherBuild comes first. A failure has no result, and needs no build.
+// OtherBuild comes first. A refusal needs a fresh read: this process may not know yet that the
+// activity has ended with this very result, under an earlier contract. A failure has no result, and
+// needs no build.
 func checkResult(ctx context.Context, t *session.Session, run *engine.Run, activityType string, result history.Payload, f *failure.Failure) error {
 	if f != nil {
 		return nil
@@ -92,7 +94,10 @@ func checkResult(ctx context.Context, t *session.Session, run *engine.Run, activ
 		return nil
 	}
 	err, hung := session.Bounded(t.Process, code.Result, code, func(code *engine.Activity) error { return command.CheckResult(code, result) })
-	return cmp.Or(hung, err)
+	if err := cmp.Or(hung, err); err != nil {
+		return t.RequireFresh(ctx, err)
+	}
+	return nil
 }
 
 // retryOutside records that an attempt has failed, and sends the next: a request sends first, and

@@ -112,7 +112,7 @@ func lookForTaker(ctx context.Context, t *session.Session, w *withStart, latest 
 	}
 	open := !latest.State.Status.Closed()
 	uses := open && w.request.Conflict() == command.UseExisting
-	if uses && w.request.Refused() == nil {
+	if uses && w.request.RefusedUse() == nil {
 		return true, nil
 	}
 	if _, admitted := latest.State.Admitted[updateID]; admitted && open {
@@ -142,14 +142,19 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 			return err
 		}
 		arrived, err := starts.LookForSignal(ctx, t, latest, requestID)
-		switch open := !latest.State.Status.Closed(); {
+		open, refused := !latest.State.Status.Closed(), w.request.Refused()
+		uses := open && w.request.Conflict() != command.TerminateExisting
+		if uses {
+			refused = w.request.RefusedUse()
+		}
+		switch {
 		case err != nil || arrived:
 			return err
-		case !same && w.request.Refused() != nil:
-			return w.request.Refused()
+		case !same && refused != nil:
+			return refused
 		case same && !open:
 			return session.RunClosed(latest)
-		case same || open && w.request.Conflict() != command.TerminateExisting:
+		case same || uses:
 			if err := checkSignal(ctx, t, latest, signal); err != nil {
 				return err
 			}

@@ -35,6 +35,7 @@ type Process struct {
 	Watchers lock.Watchers
 	Runner   *runner.Runner
 	parser   command.Parser
+	hanging  hanging
 	// Failures logs the failures of users' code.
 	Failures *observe.Failures
 	refusals observe.Outage         // of requests, by a store or a queue
@@ -79,7 +80,7 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 	ports = counted(ports)
 	failures := &observe.Failures{Log: o.Logger, Texts: o.LogTexts, CommandFlags: o.CommandFlags}
 	pressure := newPressure(o.Memory, o.CacheBytes)
-	return &Process{
+	p := &Process{
 		Ports: ports, Registry: registry, World: world, Options: o, Locks: lock.New[any](world),
 		Logs:     runlog.NewReader(ports.Log, world, runlog.Options{SoftLimit: o.SoftLimit, LogBytes: o.LogBytes, Logger: o.Logger}),
 		Attempts: attempts.NewRecords(ports.Attempts, world),
@@ -92,6 +93,11 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 		cache:    newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
 		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, Lists: ports.Lister != nil, NewID: world.ID, Now: world.Now},
 	}
+	p.parser.Guard = func(of engine.Value, check func() error) error {
+		err, hung := Bounded(p, of, check, func(check func() error) error { return check() })
+		return cmp.Or(hung, err)
+	}
+	return p
 }
 
 // Parser returns the parser of requests to this process.
