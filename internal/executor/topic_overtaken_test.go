@@ -170,13 +170,14 @@ func (x *executions) sent() (all []*engine.Message) {
 func (x *executions) outcome() string {
 	for _, c := range x.d.Runs("s")[0].Log {
 		for _, e := range c.InputEvents {
-			switch a := e.Attributes.(type) {
-			case *history.ActivityTaskCompleted:
+			if a, ok := e.Attributes.(*history.ActivityTaskCompleted); ok {
 				return string(a.Result)
-			case *history.ActivityTaskFailed:
+			}
+			if a, ok := e.Attributes.(*history.ActivityTaskFailed); ok {
 				return a.Failure.Message
-			case *history.ActivityTaskCanceled, *history.ActivityTaskTimedOut:
-				return e.Type().String()
+			}
+			if t := e.Type(); t == history.TypeActivityTaskCanceled || t == history.TypeActivityTaskTimedOut {
+				return t.String()
 			}
 		}
 	}

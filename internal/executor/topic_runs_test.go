@@ -220,16 +220,12 @@ func taskOf(t *testing.T, p *testbed.Process, text string) (id int64) {
 	p.Do(http.MethodGet, "/v1/workflows/p/history", "").Into(t, &page)
 	last := int64(0)
 	for _, e := range page.Events {
-		switch a := e.Attributes.(type) {
-		case *history.TopicItemsPublished:
-			if a.Items == nil || strings.Contains(string(a.Items), text) {
-				id = last
-			}
-		case nil:
-		default:
-			if e.Type == history.TypeWorkflowTaskScheduled {
-				last = e.ID
-			}
+		a, published := e.Attributes.(*history.TopicItemsPublished)
+		switch {
+		case published && (a.Items == nil || strings.Contains(string(a.Items), text)):
+			id = last
+		case e.Type == history.TypeWorkflowTaskScheduled:
+			last = e.ID
 		}
 	}
 	return id

@@ -325,10 +325,10 @@ func logged(d *testbed.Deployment) (all map[int64]string, withdrawn map[int64]bo
 		for c := range run.Commits() {
 			for part := range c.Parts() {
 				for _, e := range slices.Concat(part.InputEvents, part.Commands) {
-					switch a := e.Attributes.(type) {
-					case *history.TopicItemsPublished:
+					if a, ok := e.Attributes.(*history.TopicItemsPublished); ok {
 						publish(a.Offset, a.Count, a.Items)
-					case *history.ActivityItemsPublished:
+					}
+					if a, ok := e.Attributes.(*history.ActivityItemsPublished); ok {
 						publish(a.Offset, a.Count, a.Items)
 					}
 				}

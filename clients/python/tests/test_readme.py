@@ -56,8 +56,8 @@ class ReadmeTest(unittest.IsolatedAsyncioTestCase):
             match added:
                 case Completed(result=total):
                     show(total["cents"], added.cost.writes)
-                case Rejected(error=UnknownSKU() as error):
-                    explain(f"we do not sell {error.details['sku']}")
+                case Rejected(error=UnknownSKU()):
+                    explain("we do not sell that")
                 case Rejected() | Failed():
                     explain(added.error.message)
 

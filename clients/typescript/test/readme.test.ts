@@ -59,7 +59,7 @@ test("the example of docs/clients.md", async () => {
   if (added.stage === "completed") {
     show(added.result.cents, added.cost.writes);
   } else if (added.error.type === "unknownSKU") {
-    explain(`we do not sell ${added.error.details.sku}`);
+    explain("we do not sell that");
   } else {
     explain(added.error.message);
   }
