@@ -163,6 +163,8 @@ func TestSchemas(t *testing.T) {
 		"higher minimum":    {`{"type":"integer","minimum":1}`, `{"type":"integer","minimum":2}`, "breaks/safe : has the minimum 2, which was 1", "safe/safe : has the minimum 2, which was 1"},
 		"lower minimum":     {`{"type":"integer","minimum":1}`, `{"type":"integer","minimum":0}`, "safe/safe : has the minimum 0, which was 1", "note/safe : has the minimum 0, which was 1"},
 		"no maximum":        {`{"type":"integer","maximum":1}`, `{"type":"integer"}`, "safe/safe : no longer has the maximum 1", "note/safe : no longer has the maximum 1"},
+		"exclusive minimum": {`{"type":"number"}`, `{"type":"number","exclusiveMinimum":0}`, "breaks/safe : has the exclusiveMinimum 0", "safe/safe : has the exclusiveMinimum 0"},
+		"exclusive maximum": {`{"type":"number","exclusiveMaximum":1}`, `{"type":"number","exclusiveMaximum":2}`, "safe/safe : has the exclusiveMaximum 2, which was 1", "note/safe : has the exclusiveMaximum 2, which was 1"},
 		"lower maximum":     {`{"type":"integer","maximum":2}`, `{"type":"integer","maximum":1}`, "breaks/safe : has the maximum 1, which was 2", "safe/safe : has the maximum 1, which was 2"},
 		"shorter":           {`{"type":"string","maxLength":9}`, `{"type":"string","maxLength":8}`, "breaks/safe : has the maxLength 8, which was 9", "safe/safe : has the maxLength 8, which was 9"},
 		"items":             {`{"type":"array","minItems":2,"maxItems":2}`, `{"type":"array","minItems":3,"maxItems":3}`, "breaks/safe : has the minItems 3, which was 2|safe/safe : has the maxItems 3, which was 2", "note/safe : has the maxItems 3, which was 2|safe/safe : has the minItems 3, which was 2"},

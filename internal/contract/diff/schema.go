@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -329,9 +330,20 @@ func (c *comparison) plain(path string, before, after *contract.Schema) {
 	if before.Items == nil != (after.Items == nil) {
 		c.schemas(path+"[]", orAny(before.Items), orAny(after.Items))
 	}
-	if more := unequal(before.More, after.More); more != "" {
+	if more := unequal(uncompared(before), uncompared(after)); more != "" {
 		c.notice(path, "changes in "+more+", which Weft does not compare", "compare it by hand")
 	}
+}
+
+// uncompared are the other keywords of a schema, without those that bounds compares.
+func uncompared(s *contract.Schema) map[string]json.RawMessage {
+	if s.More["exclusiveMinimum"] == nil && s.More["exclusiveMaximum"] == nil {
+		return s.More
+	}
+	rest := maps.Clone(s.More)
+	delete(rest, "exclusiveMinimum")
+	delete(rest, "exclusiveMaximum")
+	return rest
 }
 
 // orAny is a schema, or that of any value.
@@ -442,6 +454,8 @@ func (c *comparison) bounds(path string, before, after *contract.Schema) {
 	}{
 		{"minimum", string(before.Minimum), string(after.Minimum), true},
 		{"maximum", string(before.Maximum), string(after.Maximum), false},
+		{"exclusiveMinimum", string(before.More["exclusiveMinimum"]), string(after.More["exclusiveMinimum"]), true},
+		{"exclusiveMaximum", string(before.More["exclusiveMaximum"]), string(after.More["exclusiveMaximum"]), false},
 		{"minLength", number(before.MinLength), number(after.MinLength), true},
 		{"maxLength", number(before.MaxLength), number(after.MaxLength), false},
 		{"minItems", number(before.MinItems), number(after.MinItems), true},
