@@ -86,7 +86,8 @@ func (c *comparison) disappears() {
 		c.report(c.path, "is removed", true, false, otherName)
 		return
 	}
-	c.notice(c.path, "is removed", "what callers send is ignored, and generated code does not compile")
+	// A value where none is taken is refused. One that was recorded is ignored.
+	c.report(c.path, "is removed", c.sent, false, "keep it, and ignore what callers send")
 }
 
 // report adds a change. breaks says that callers of the old contract notice it, and decodes that a
@@ -530,7 +531,13 @@ func (c *comparison) sizes(path string, before, after *contract.Schema) {
 	} else if left == "float" && left != right {
 		c.widens(path, "is no longer a number of 32 bits")
 	}
-	if !before.Type.Has("integer") || !after.Type.Has("integer") || left == right {
+	if !before.Type.Has("integer") || !after.Type.Has("integer") {
+		return
+	}
+	if (before.Format == "duration") != (after.Format == "duration") && left == right {
+		c.notice(path, fmt.Sprintf("was %s, and becomes %s", before.Format, after.Format), "a duration is in nanoseconds: the same number may mean another time")
+	}
+	if left == right {
 		return
 	}
 	what := fmt.Sprintf("was %s, and becomes %s", cmp.Or(left, "integer"), cmp.Or(right, "integer"))
@@ -620,7 +627,7 @@ func (c *comparison) fields(path string, before, after *contract.Schema) {
 		switch {
 		case renamed[f.Name]:
 		case now == nil && c.read:
-			c.report(at, "is removed", true, false, "keep it until nobody reads it")
+			c.report(at, "is removed", true, false, keepRead)
 		case now == nil:
 			c.notice(at, "is removed", "what callers send in it is ignored, and generated code does not compile")
 		default:
