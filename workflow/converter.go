@@ -16,8 +16,8 @@ import (
 //
 // Everything that reads payloads sees JSON: the API, the page, clients in other languages. A
 // converter of a binary format encodes bytes as a JSON string in base64. Requests are checked by
-// decoding, and by a converter that is a ConverterChecker. Heartbeats, side effects, memo fields and details of errors are always encoded by
-// encoding/json.
+// decoding, and by a converter that is a ConverterChecker. Heartbeats, side effects, memo
+// fields and details of errors are always encoded by encoding/json.
 type Converter = payload.Converter
 
 // ConverterChecker is what a Converter implements too if it refuses more of what callers send than

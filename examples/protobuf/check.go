@@ -25,6 +25,7 @@ func (Converter) Check(text json.RawMessage, t reflect.Type) error {
 // wrong is a member that is wrong.
 type wrong struct{ place, text string }
 
+// Error says what is wrong.
 func (w *wrong) Error() string { return w.text }
 
 // At returns the place of the member in the value.
@@ -98,15 +99,15 @@ func checkField(at, name string, text json.RawMessage, m protoreflect.Message, f
 func misspelt(name string, fields protoreflect.FieldDescriptors) string {
 	for i := range fields.Len() {
 		known := fields.Get(i).JSONName()
-		if strings.EqualFold(strings.ReplaceAll(name, "_", ""), known) || len(known) > 2 && oneApart(name, known) {
+		if strings.EqualFold(strings.ReplaceAll(name, "_", ""), known) || len(known) > 2 && isTypo(name, known) {
 			return known
 		}
 	}
 	return ""
 }
 
-// oneApart reports whether two names differ in one letter.
-func oneApart(a, b string) bool {
+// isTypo reports whether two names differ in one letter.
+func isTypo(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

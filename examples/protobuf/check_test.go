@@ -36,11 +36,11 @@ func TestPlaces(t *testing.T) {
 	node := dynamicpb.NewMessage(file.Messages().Get(0))
 	for text, want := range map[string]string{
 		`{"nextNode":{"count":1},"children":[{"next_node":{}}],"other":1}`: "",
-		`{"nextNode":{"children":[{},{"count":"a"}]}}`:                      ".nextNode.children[1].count",
-		`{"next_node":{"nextnode":{}}}`:                                     ".next_node.nextnode",
-		`{"children":[{"coun":1}]}`:                                         ".children[0].coun",
-		`{"children":{}}`:                                                   ".children",
-		`{"nextNode":7}`:                                                    ".nextNode",
+		`{"nextNode":{"children":[{},{"count":"a"}]}}`:                     ".nextNode.children[1].count",
+		`{"next_node":{"nextnode":{}}}`:                                    ".next_node.nextnode",
+		`{"children":[{"coun":1}]}`:                                        ".children[0].coun",
+		`{"children":{}}`:                                                  ".children",
+		`{"nextNode":7}`:                                                   ".nextNode",
 	} {
 		got := ""
 		if err := checkMessage("", []byte(text), node, 0); err != nil {

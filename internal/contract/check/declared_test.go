@@ -22,7 +22,9 @@ type (
 func (otherKind) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Enum: []any{1}}
 }
+
 func (otherEnum) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Enum: []any{"a", 1.5}} }
+
 func (mixed) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Enum: []any{7, nil, "a"}, Minimum: "3", Title: "Mixed"}
 }
@@ -35,6 +37,7 @@ func (encoded) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Enum:
 func (e *encoded) MarshalText() ([]byte, error) {
 	return []byte("text " + string(*e)), nil
 }
+
 func (integral) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Maximum: "9.5", Enum: []any{1, 2.0, 1e1}}
 }

@@ -169,17 +169,22 @@ type (
 func (hue) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Enum: []any{"red", "blue"}}
 }
+
 func (*code) JSONSchema() *jsonschema.Schema {
 	least, most := uint64(1), uint64(3)
 	return &jsonschema.Schema{Type: "string", MinLength: &least, MaxLength: &most, Pattern: "^[a-z]*$"}
 }
+
 func (age) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", ExclusiveMinimum: "0", Maximum: "150"}
 }
+
 func (share) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", ExclusiveMaximum: "0.5"}
 }
+
 func (yes) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "boolean", Const: true} }
+
 func (size) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Enum: []any{1.0, 2, -3}, ExclusiveMinimum: "-1e19"}
 }

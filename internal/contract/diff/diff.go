@@ -248,8 +248,8 @@ func (d *differ) listed(at string) {
 	})
 }
 
-// unlisted adds a type that the program takes from now on without listing it. what says what that is
-// for open runs.
+// unlisted adds a type that the program takes from now on without listing it. what says what that
+// is for open runs.
 func (d *differ) unlisted(at, what string) {
 	d.add(Change{
 		At: at, What: "is no longer listed", Callers: Note, Runs: Note,
