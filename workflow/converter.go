@@ -16,9 +16,14 @@ import (
 //
 // Everything that reads payloads sees JSON: the API, the page, clients in other languages. A
 // converter of a binary format encodes bytes as a JSON string in base64. Requests are checked by
-// decoding. Heartbeats, side effects, memo fields and details of errors are always encoded by
-// encoding/json.
+// decoding, and by a converter that is a ConverterChecker. Heartbeats, side effects, memo
+// fields and details of errors are always encoded by encoding/json.
 type Converter = payload.Converter
+
+// ConverterChecker is what a Converter implements too if it refuses more of what callers send than
+// its method Decode, which also reads the stored values of other builds. Its error may name the
+// place in the value.
+type ConverterChecker = payload.ConverterChecker
 
 // DeclareOptions tunes a declaration: of a workflow type, an update, a query, a signal or a topic.
 // The zero value is the default.

@@ -44,7 +44,7 @@ func TestContractCommands(t *testing.T) {
 	}
 	const want = `breaks  workflow cart: signal note: is removed
         it is refused, and a run that has received one cannot replay
-        instead: keep it until nobody calls it, also if its handler only returns an error that says what to call instead
+        instead: keep it until nobody sends it, also if its code only ignores it
 note    workflow send: is no longer pinned
         open runs stay on their build, and new runs follow each deployment
 safe    workflow cart: signal notes: is added

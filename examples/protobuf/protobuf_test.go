@@ -33,6 +33,14 @@ func TestProtobuf(t *testing.T) {
 		if _, err := c.Call(ctx, "cart-1", "protobuf.addItem", []byte(`{"sku":"cake","quantity":"much"}`), client.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "invalid value for int32") {
 			t.Errorf("a wrong value: %v", err)
 		}
+		for text, want := range map[string]string{
+			`{"skuu":"cake","quantity":1}`: "input.skuu: write sku", `{"sku":"cake","Quantity":1}`: "input.Quantity: write quantity", `{"sku":"cake","label":["a"]}`: "input.label: write labels",
+			`{"quantity":"much"}`: "input.quantity: ", `{"labels":["a",1]}`: "input.labels: ", `[]`: "input: ",
+		} {
+			if _, err := c.Call(ctx, "cart-1", "protobuf.addItem", []byte(text), client.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", text, err, want)
+			}
+		}
 		if contents, err := protobuf.Contents.Ask(ctx, c, "cart-1", workflow.None{}); err != nil || contents.GetQuantities()["cake"] != 1 {
 			t.Errorf("%v, %v", contents, err)
 		}

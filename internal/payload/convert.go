@@ -3,6 +3,7 @@ package payload
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -22,6 +23,14 @@ type Converter interface {
 	// Schema returns the JSON Schema of a type, for the program's contract. An empty one accepts
 	// every value.
 	Schema(t reflect.Type) (json.RawMessage, error)
+}
+
+// ConverterChecker is what a Converter implements too if it says more about the values that callers
+// send than Decode, which also reads stored values of other builds.
+type ConverterChecker interface {
+	// Check returns an error if a caller may not send this JSON as a value of a type. An error
+	// with a method At() string names the place in the value, as in ".items[3].sku".
+	Check(text json.RawMessage, t reflect.Type) error
 }
 
 // EncodeBy is Encode by a converter; nil is encoding/json.
@@ -87,6 +96,23 @@ func DecodeOrZeroBy[T any](by Converter, p history.Payload) (v T, err error) {
 // maxReason is how much of a converter's error a refusal has, in bytes.
 const maxReason = 200
 
+// cut returns a text of a converter's, which has at most maxReason bytes.
+func cut(text string) string { return text[:min(len(text), maxReason)] }
+
+// checkBy returns the error of a converter that checks what callers send.
+func checkBy(by Converter, t reflect.Type, p history.Payload) (err error) {
+	c, ok := by.(ConverterChecker)
+	if !ok || len(p) == 0 {
+		return nil
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("checking a %s panicked: %v", t, value)
+		}
+	}()
+	return c.Check(json.RawMessage(p), t)
+}
+
 // ValueBy returns the type of a payload that a converter encodes from a T; nil is encoding/json.
 func ValueBy[T any](by Converter) engine.Value {
 	t := reflect.TypeFor[T]()
@@ -97,12 +123,20 @@ func ValueBy[T any](by Converter) engine.Value {
 	return engine.Value{
 		Type: t, Converter: by, Decodes: decodes, RunsCode: func() bool { return true },
 		Check: func(at string, p history.Payload, _ bool) error {
-			err := decodes(p)
+			err := checkBy(by, t, p)
+			if err == nil {
+				err = decodes(p)
+			}
 			if err == nil {
 				return nil
 			}
-			text := err.Error()
-			return &check.Error{Path: at, Text: text[:min(len(text), maxReason)]}
+			if place, ok := errors.AsType[interface {
+				error
+				At() string
+			}](err); ok {
+				at += cut(place.At())
+			}
+			return &check.Error{Path: at, Text: cut(err.Error())}
 		},
 		Schema: func() ([]byte, error) {
 			text, err := by.Schema(t)

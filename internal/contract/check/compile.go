@@ -120,7 +120,10 @@ func (c *compiler) fill(s *Shape, path string) error {
 		s.Kind = Text
 		s.own = decoderOf(t, t.Name() == "", false)
 	default:
-		return c.fillKind(s, path)
+		if err := c.fillKind(s, path); err != nil {
+			return err
+		}
+		s.declare()
 	}
 	return nil
 }
@@ -147,7 +150,7 @@ func (c *compiler) fillKind(s *Shape, path string) (err error) {
 		s.bounds.minInt, s.bounds.maxInt = -1<<(s.Bits-1), 1<<(s.Bits-1)-1
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		s.Kind, s.Bits = Uint, t.Bits()
-		s.bounds.maxUint = math.MaxUint64 >> (64 - s.Bits)
+		s.bounds.minUint, s.bounds.maxUint = 0, math.MaxUint64>>(64-s.Bits)
 	case reflect.Float32, reflect.Float64:
 		s.Kind, s.Bits = Float, t.Bits()
 		s.bounds.minFloat, s.bounds.maxFloat = math.Inf(-1), math.Inf(1)
@@ -242,8 +245,12 @@ func (c *compiler) field(f field, path string) (*Shape, error) {
 		s.Kind, s.own = Own, decoderOf(f.field.Type, true, true)
 	default:
 		s.Quoted = true
+		if s.Limits != nil { // they are those of a value that is in no string
+			s.Limits = nil
+			err = c.fillKind(s, path)
+		}
 	}
-	return s, nil
+	return s, err
 }
 
 // decoderOf returns a function that decodes a value of a type. A value in a struct is decoded by

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -76,7 +77,9 @@ func (f *fast) kind(s *Shape, c byte) {
 			r.Fail()
 		}
 	case Bool:
-		r.Bool()
+		if value := r.Bool(); r.OK() && s.Limits.brokenBool(value) != "" {
+			r.Fail()
+		}
 	case Int, Uint, Float, Number:
 		if text := r.Number(); r.OK() && !s.holds(text) {
 			r.Fail()
@@ -359,14 +362,27 @@ func (l *Limits) broken(text []byte) string {
 	} else if l.MaxLength != nil && n > *l.MaxLength {
 		return "string of at most " + characters(*l.MaxLength)
 	}
-	if l.Pattern != nil && !l.Pattern.Match(text) {
-		return "string that matches " + l.Pattern.String()
+	for _, pattern := range [...]*regexp.Regexp{l.Pattern, l.TypePattern} {
+		if pattern != nil && !pattern.Match(text) {
+			return "string that matches " + pattern.String()
+		}
 	}
 	return ""
 }
 
+// brokenBool is broken for a boolean.
+func (l *Limits) brokenBool(value bool) string {
+	if l == nil || l.Enum == nil || slices.Contains(l.texts, strconv.FormatBool(value)) {
+		return ""
+	}
+	return l.oneOf()
+}
+
 // oneOf names the values that are accepted.
 func (l *Limits) oneOf() string {
+	if l.only {
+		return string(l.Enum[0])
+	}
 	return "one of " + string(bytes.Join(slices.Collect(func(yield func([]byte) bool) {
 		for _, value := range l.Enum {
 			if !yield(value) {

@@ -74,8 +74,10 @@ type Shape struct {
 	Key *Shape
 	// Fields are the members of a Struct, in the order in which encoding/json writes them.
 	Fields []Field
-	// Limits are those of the field's tag; nil if there are none.
+	// Limits are those of the field's tag and those that the type declares; nil if there are none.
 	Limits *Limits
+	// Tagged says that the field's tag has limits.
+	Tagged bool
 
 	// own is the decoder of an Own or a Text. That of a Key gets the name with its quotes.
 	own      func(text []byte) error
@@ -114,18 +116,23 @@ func (s *Shape) Field(name string) *Field {
 	return nil
 }
 
-// Limits are what the tag `jsonschema` of a field demands of its value. The limits of a List or an
-// Array are those of its values.
+// Limits are what the tag `jsonschema` of a field demands of its value, or what a type demands with
+// its method JSONSchema. The limits of a List or an Array are those of its values.
 type Limits struct {
 	// Enum are the values that are accepted, as JSON; all if it is nil.
 	Enum []json.RawMessage
 	// Minimum and Maximum bound numbers; empty if there is no bound.
 	Minimum, Maximum json.Number
+	// Above and Below bound numbers too, which may not be equal to them.
+	Above, Below json.Number
 	// MinLength and MaxLength bound the characters of strings; nil if there is no bound.
 	MinLength, MaxLength *int
 	// Pattern is found in strings; nil accepts all.
 	Pattern *regexp.Regexp
+	// TypePattern is that of the type if the field's tag has another one.
+	TypePattern *regexp.Regexp
 
+	only    bool      // Enum is that of the keyword const
 	texts   []string  // Enum of strings, or of whole numbers
 	numbers []float64 // Enum of other numbers
 }

@@ -192,7 +192,10 @@ func (w *walker) quoted(s *Shape) *Error {
 func (w *walker) scalar(s *Shape) *Error {
 	switch s.Kind {
 	case Bool:
-		w.skip()
+		text := w.skip()
+		if want := s.Limits.brokenBool(text[0] == 't'); want != "" {
+			return &Error{Want: want, Got: excerpt(text)}
+		}
 		return nil
 	case Int, Uint, Float, Number:
 		if text := w.skip(); !s.holds(text) {
@@ -419,7 +422,8 @@ func (s *Shape) wantNumber(text []byte) string {
 		if s.Kind == Float && !isFloat(text, s.Bits) {
 			return fmt.Sprintf("number that %d bits hold", s.Bits)
 		}
-		least, most = s.Limits.Minimum.String(), s.Limits.Maximum.String()
+		n, _ := strconv.ParseFloat(string(text), 64)
+		return s.want() + " " + s.Limits.bound(n)
 	}
 	if s.below(text) {
 		return s.want() + " of at least " + least
@@ -437,6 +441,22 @@ func (s *Shape) below(text []byte) bool {
 		n, err := strconv.ParseUint(string(text), 10, 64)
 		return err == nil && n < s.bounds.minUint || err != nil && text[0] == '-'
 	}
-	n, _ := strconv.ParseFloat(string(text), 64)
-	return n < s.bounds.minFloat
+	return false
+}
+
+// bound returns the bound that a number breaks.
+func (l *Limits) bound(n float64) string {
+	breaks := func(bound json.Number, sign float64, too bool) bool {
+		b, err := bound.Float64()
+		return err == nil && (sign*n < sign*b || too && n == b)
+	}
+	switch {
+	case breaks(l.Above, 1, true):
+		return "above " + l.Above.String()
+	case breaks(l.Below, -1, true):
+		return "below " + l.Below.String()
+	case breaks(l.Minimum, 1, false):
+		return "of at least " + l.Minimum.String()
+	}
+	return "of at most " + l.Maximum.String()
 }

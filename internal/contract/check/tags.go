@@ -60,11 +60,11 @@ func (s *Shape) limited(t tags) (*Shape, error) {
 		return s, nil
 	}
 	own := new(*s)
-	own.Limits = &Limits{}
+	own.Limits, own.Tagged = &Limits{}, true
 	limited := false
 	for _, part := range t {
 		name, value, found := strings.Cut(part, "=")
-		if !found {
+		if !found || strings.HasPrefix(name, "exclusive") {
 			continue
 		}
 		limits, err := own.limit(name, value)
@@ -75,6 +75,9 @@ func (s *Shape) limited(t tags) (*Shape, error) {
 	}
 	if !limited {
 		return s, nil
+	}
+	if err := own.Limits.inherit(s.Limits); err != nil {
+		return nil, err
 	}
 	return own, nil
 }
@@ -115,7 +118,7 @@ func length(value string) (*int, error) {
 func (s *Shape) limitNumber(name, value string) (limits bool, err error) {
 	l, b := s.Limits, &s.bounds
 	switch name {
-	case "enum", "minimum", "maximum":
+	case "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 	default:
 		return false, nil
 	}
@@ -140,6 +143,12 @@ func (s *Shape) limitNumber(name, value string) (limits bool, err error) {
 		if s.Kind == Uint && number < 0 { // no number is small enough
 			b.minUint, b.maxUint = 1, 0
 		}
+	case "exclusiveMinimum":
+		l.Above = json.Number(value)
+		b.above(value, number)
+	case "exclusiveMaximum":
+		l.Below = json.Number(value)
+		b.below(value, number)
 	}
 	return true, nil
 }
@@ -170,4 +179,38 @@ func wholeUint(text string, rounded float64) uint64 {
 		return 0
 	}
 	return uint64(rounded)
+}
+
+// above lets the numbers be above one.
+func (b *bounds) above(value string, number float64) {
+	b.minFloat = max(b.minFloat, math.Nextafter(number, math.Inf(1)))
+	switch least := wholeInt(value, math.Floor(number)); {
+	case number >= math.MaxInt64 && least == math.MaxInt64:
+		b.minInt, b.maxInt = 1, 0
+	case number >= math.MinInt64:
+		b.minInt = max(b.minInt, least+1)
+	}
+	switch least := wholeUint(value, math.Floor(number)); {
+	case least == math.MaxUint64:
+		b.minUint, b.maxUint = 1, 0
+	case number >= 0:
+		b.minUint = max(b.minUint, least+1)
+	}
+}
+
+// below lets the numbers be below one.
+func (b *bounds) below(value string, number float64) {
+	b.maxFloat = min(b.maxFloat, math.Nextafter(number, math.Inf(-1)))
+	switch most := wholeInt(value, math.Ceil(number)); {
+	case most == math.MinInt64:
+		b.minInt, b.maxInt = 1, 0
+	case number < math.MaxInt64 || most < math.MaxInt64:
+		b.maxInt = min(b.maxInt, most-1)
+	}
+	switch most := wholeUint(value, math.Ceil(number)); {
+	case most == 0:
+		b.minUint, b.maxUint = 1, 0
+	case number < math.MaxUint64 || most < math.MaxUint64:
+		b.maxUint = min(b.maxUint, most-1)
+	}
 }

@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/invopop/jsonschema"
 )
 
 type item struct {
@@ -137,6 +139,56 @@ type interfaces struct {
 	Err error
 	Str fmt.Stringer `json:"str,omitempty"`
 }
+
+// declaring has types that declare their limits.
+type declaring struct {
+	Hue    hue            `json:"hue"`
+	Red    *hue           `json:"red,omitempty" jsonschema:"enum=red,enum=green"`
+	Hues   []hue          `json:"hues,omitempty"`
+	By     map[string]hue `json:"by,omitempty"`
+	Code   code           `json:"code,omitempty" jsonschema:"maxLength=2"`
+	Age    age            `json:"age,omitempty"`
+	Adult  age            `json:"adult,omitempty" jsonschema:"minimum=18"`
+	Share  share          `json:"share,omitempty"`
+	Yes    yes            `json:"yes,omitempty"`
+	Size   size           `json:"size,omitempty"`
+	Only   only           `json:"only,omitempty"`
+	Quoted age            `json:"quoted,omitempty,string"`
+}
+
+type (
+	hue   string
+	code  string
+	age   uint8
+	share float64
+	yes   bool
+	size  int64
+	only  int
+)
+
+func (hue) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: []any{"red", "blue"}}
+}
+
+func (*code) JSONSchema() *jsonschema.Schema {
+	least, most := uint64(1), uint64(3)
+	return &jsonschema.Schema{Type: "string", MinLength: &least, MaxLength: &most, Pattern: "^[a-z]*$"}
+}
+
+func (age) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", ExclusiveMinimum: "0", Maximum: "150"}
+}
+
+func (share) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", ExclusiveMaximum: "0.5"}
+}
+
+func (yes) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "boolean", Const: true} }
+
+func (size) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Enum: []any{1.0, 2, -3}, ExclusiveMinimum: "-1e19"}
+}
+func (only) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "integer", Const: 5} }
 
 // small is a byte that writes itself, so a list of it is no base64.
 type small byte
@@ -295,5 +347,8 @@ var types = map[string]reflect.Type{
 	"big":        reflect.TypeFor[big.Int](),
 	"list":       reflect.TypeFor[[]item](),
 	"map":        reflect.TypeFor[map[string]item](),
+	"declaring":  reflect.TypeFor[declaring](),
+	"hue":        reflect.TypeFor[hue](),
+	"share":      reflect.TypeFor[share](),
 	"empty":      reflect.TypeFor[struct{}](),
 }

@@ -62,15 +62,25 @@ func Broken(all []Change) bool {
 func Compare(before, after *contract.Document) []Change {
 	d := &differ{before: before, after: after, equal: map[[2]*contract.Schema]bool{}, assumed: &[][2]*contract.Schema{}}
 	each(before.Workflows, after.Workflows, func(name string, b, a *contract.Workflow) {
-		if b == nil && before.AnyWorkflow != nil {
+		switch {
+		case b == nil && before.AnyWorkflow != nil:
 			d.listed("workflow " + name)
+			return
+		case a == nil && after.AnyWorkflow != nil:
+			d.pinned = b.Pinned
+			d.unlisted("workflow "+name, "open runs of it go on with other code")
+			d.pinned = false
 			return
 		}
 		d.workflow("workflow "+name, b, a)
 	})
 	each(before.Activities, after.Activities, func(name string, b, a *contract.Activity) {
-		if b == nil && before.AnyActivity != nil {
+		switch {
+		case b == nil && before.AnyActivity != nil:
 			d.listed("activity " + name)
+			return
+		case a == nil && after.AnyActivity != nil && !b.Local:
+			d.unlisted("activity "+name, "attempts of it run other code")
 			return
 		}
 		d.activity("activity "+name, b, a)
@@ -124,6 +134,7 @@ func (d *differ) add(c Change) {
 // The advice that several changes have.
 const (
 	keepName    = "keep it until nobody calls it, also if its handler only returns an error that says what to call instead"
+	keepRead    = "keep it until nobody reads it"
 	pinBefore   = "pin the type (BindOptions.Pinned) in a build before this one, so that open runs keep their code"
 	otherName   = "leave it as it is, and add another one with another name"
 	acceptBoth  = "accept the old values too, until nobody sends them"
@@ -150,14 +161,19 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 	d.values(at, startInput, before.Input, after.Input)
 	d.values(at, runResult, before.Result, after.Result)
 	open := func(kind string, added bool) bool { return added && slices.Contains(before.Dynamic, kind) }
+	opens := func(kind string, removed bool) bool { return removed && slices.Contains(after.Dynamic, kind) }
 	each(before.Updates, after.Updates, func(name string, b, a *contract.Update) {
 		at := at + ": update " + name
 		if open("updates", b == nil) {
 			d.named(at)
 			return
 		}
+		if opens("updates", a == nil) {
+			d.unnamed(at, Note)
+			return
+		}
 		if b == nil || a == nil {
-			d.presence(at, b != nil, Breaks, "its calls are refused, and a run that has handled one cannot replay")
+			d.presence(at, b != nil, Breaks, "its calls are refused, and a run that has handled one cannot replay", keepName)
 			return
 		}
 		d.values(at, callInput, b.Input, a.Input)
@@ -170,8 +186,12 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 			d.asked(at)
 			return
 		}
+		if opens("queries", a == nil) {
+			d.unnamed(at, Safe)
+			return
+		}
 		if b == nil || a == nil {
-			d.presence(at, b != nil, Safe, "its calls are refused")
+			d.presence(at, b != nil, Safe, "its calls are refused", keepName)
 			return
 		}
 		d.values(at, question, b.Input, a.Input)
@@ -183,8 +203,12 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 			d.named(at)
 			return
 		}
+		if opens("signals", a == nil) {
+			d.unnamed(at, Note)
+			return
+		}
 		if b == nil || a == nil {
-			d.presence(at, b != nil, Breaks, "it is refused, and a run that has received one cannot replay")
+			d.presence(at, b != nil, Breaks, "it is refused, and a run that has received one cannot replay", "keep it until nobody sends it, also if its code only ignores it")
 			return
 		}
 		d.values(at, signalInput, b.Input, a.Input)
@@ -195,8 +219,12 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 			d.named(at)
 			return
 		}
+		if opens("topics", a == nil) {
+			d.unnamed(at, Note)
+			return
+		}
 		if b == nil || a == nil {
-			d.presence(at, b != nil, Breaks, "readers find no new items, and a run that has published some cannot replay")
+			d.presence(at, b != nil, Breaks, "readers find no new items, and a run that has published some cannot replay", keepRead)
 			return
 		}
 		d.values(at, item, b.Item, a.Item)
@@ -204,7 +232,7 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 	each(before.Memo, after.Memo, func(name string, b, a *contract.Schema) {
 		at := at + ": memo field " + name
 		if b == nil || a == nil {
-			d.presence(at, b != nil, Safe, "readers find it in older runs only")
+			d.presence(at, b != nil, Safe, "readers find it in older runs only", keepRead)
 			return
 		}
 		d.values(at, memo, b, a)
@@ -220,6 +248,24 @@ func (d *differ) listed(at string) {
 	})
 }
 
+// unlisted adds a type that the program takes from now on without listing it. what says what that
+// is for open runs.
+func (d *differ) unlisted(at, what string) {
+	d.add(Change{
+		At: at, What: "is no longer listed", Callers: Note, Runs: Note,
+		Why: "code for types that are not listed takes it from now on: " + what + ", and its values are no longer checked",
+	})
+}
+
+// unnamed adds a name that dynamic code handles from now on.
+func (d *differ) unnamed(at string, runs Verdict) {
+	why := "dynamic code takes the name from now on: what callers send is no longer checked"
+	if runs != Safe {
+		why += ", and a run that has handled one may not replay"
+	}
+	d.add(Change{At: at, What: "is no longer named", Callers: Note, Runs: runs, Why: why})
+}
+
 // named adds a name that dynamic code may have handled until now.
 func (d *differ) named(at string) {
 	d.add(Change{
@@ -233,13 +279,14 @@ func (d *differ) asked(at string) {
 	d.add(Change{At: at, What: "is named", Callers: Note, Runs: Safe, Why: "dynamic code took the name until now: what callers send is checked"})
 }
 
-// presence adds a name that is new or gone. runs is the verdict for open runs if it is gone.
-func (d *differ) presence(at string, gone bool, runs Verdict, why string) {
+// presence adds a name that is new or gone. runs is the verdict for open runs if it is gone, and
+// instead what to do instead then.
+func (d *differ) presence(at string, gone bool, runs Verdict, why, instead string) {
 	if !gone {
 		d.add(Change{At: at, What: "is added", Callers: Safe, Runs: Safe})
 		return
 	}
-	d.add(Change{At: at, What: "is removed", Callers: Breaks, Runs: runs, Why: why, Instead: keepName})
+	d.add(Change{At: at, What: "is removed", Callers: Breaks, Runs: runs, Why: why, Instead: instead})
 }
 
 // traits compares what a type is besides its names.

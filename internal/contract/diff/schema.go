@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -85,7 +86,8 @@ func (c *comparison) disappears() {
 		c.report(c.path, "is removed", true, false, otherName)
 		return
 	}
-	c.notice(c.path, "is removed", "what callers send is ignored, and generated code does not compile")
+	// A value where none is taken is refused. One that was recorded is ignored.
+	c.report(c.path, "is removed", c.sent, false, "keep it, and ignore what callers send")
 }
 
 // report adds a change. breaks says that callers of the old contract notice it, and decodes that a
@@ -329,9 +331,20 @@ func (c *comparison) plain(path string, before, after *contract.Schema) {
 	if before.Items == nil != (after.Items == nil) {
 		c.schemas(path+"[]", orAny(before.Items), orAny(after.Items))
 	}
-	if more := unequal(before.More, after.More); more != "" {
+	if more := unequal(uncompared(before), uncompared(after)); more != "" {
 		c.notice(path, "changes in "+more+", which Weft does not compare", "compare it by hand")
 	}
+}
+
+// uncompared are the other keywords of a schema, without those that bounds compares.
+func uncompared(s *contract.Schema) map[string]json.RawMessage {
+	if s.More["exclusiveMinimum"] == nil && s.More["exclusiveMaximum"] == nil {
+		return s.More
+	}
+	rest := maps.Clone(s.More)
+	delete(rest, "exclusiveMinimum")
+	delete(rest, "exclusiveMaximum")
+	return rest
 }
 
 // orAny is a schema, or that of any value.
@@ -442,6 +455,8 @@ func (c *comparison) bounds(path string, before, after *contract.Schema) {
 	}{
 		{"minimum", string(before.Minimum), string(after.Minimum), true},
 		{"maximum", string(before.Maximum), string(after.Maximum), false},
+		{"exclusiveMinimum", string(before.More["exclusiveMinimum"]), string(after.More["exclusiveMinimum"]), true},
+		{"exclusiveMaximum", string(before.More["exclusiveMaximum"]), string(after.More["exclusiveMaximum"]), false},
 		{"minLength", number(before.MinLength), number(after.MinLength), true},
 		{"maxLength", number(before.MaxLength), number(after.MaxLength), false},
 		{"minItems", number(before.MinItems), number(after.MinItems), true},
@@ -516,7 +531,13 @@ func (c *comparison) sizes(path string, before, after *contract.Schema) {
 	} else if left == "float" && left != right {
 		c.widens(path, "is no longer a number of 32 bits")
 	}
-	if !before.Type.Has("integer") || !after.Type.Has("integer") || left == right {
+	if !before.Type.Has("integer") || !after.Type.Has("integer") {
+		return
+	}
+	if (before.Format == "duration") != (after.Format == "duration") && left == right {
+		c.notice(path, fmt.Sprintf("was %s, and becomes %s", before.Format, after.Format), "a duration is in nanoseconds: the same number may mean another time")
+	}
+	if left == right {
 		return
 	}
 	what := fmt.Sprintf("was %s, and becomes %s", cmp.Or(left, "integer"), cmp.Or(right, "integer"))
@@ -606,7 +627,7 @@ func (c *comparison) fields(path string, before, after *contract.Schema) {
 		switch {
 		case renamed[f.Name]:
 		case now == nil && c.read:
-			c.report(at, "is removed", true, false, "keep it until nobody reads it")
+			c.report(at, "is removed", true, false, keepRead)
 		case now == nil:
 			c.notice(at, "is removed", "what callers send in it is ignored, and generated code does not compile")
 		default:

@@ -3,6 +3,7 @@ package openapi
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"regexp"
 	"slices"
@@ -49,6 +50,8 @@ func key(name string) *yaml.Node {
 	}
 	return n
 }
+
+func no() *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "false"} }
 
 func yes() *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"} }
 
@@ -230,11 +233,10 @@ func nodeOf(d *json.Decoder) *yaml.Node {
 		}
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: token.String()}
 	case bool:
-		n := yes()
 		if !token {
-			n.Value = "false"
+			return no()
 		}
-		return n
+		return yes()
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 }
@@ -267,3 +269,54 @@ func camel(words ...string) string {
 
 // lower returns a name with a small first letter.
 func lower(name string) string { return strings.ToLower(name[:1]) + name[1:] }
+
+// modelName returns what is the same for all names of which a generator may make the same type or
+// the same file: it separates words in its own way. OrderStart and order_start are one.
+func modelName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < 128 && letter(r):
+			return unicode.ToLower(r)
+		case r >= '0' && r <= '9':
+			return r
+		}
+		return -1
+	}, name)
+}
+
+// isObject reports whether a schema is one of objects, of which generators make a type.
+func isObject(n *yaml.Node) bool {
+	typ := get(n, "type")
+	return get(n, "properties") != nil || typ != nil && (typ.Value == "object" || slices.ContainsFunc(typ.Content, func(n *yaml.Node) bool { return n.Value == "object" }))
+}
+
+// inline returns the names, by modelName, of the types that generators make of the parts of a
+// schema: the name of the schema and the way to the part. Those of the tool openapi-python-client
+// are meant.
+func inline(n *yaml.Node) (names []string) {
+	part := func(step string, n *yaml.Node) {
+		if isObject(n) || get(n, "enum") != nil {
+			names = append(names, step)
+		}
+		for _, name := range inline(n) {
+			names = append(names, step+name)
+		}
+	}
+	for name, schema := range members(get(n, "properties")) {
+		part(modelName(name), schema)
+	}
+	if items := get(n, "items"); items != nil {
+		part("item", items)
+	}
+	if values := get(n, "additionalProperties"); values != nil {
+		part("additionalproperty", values)
+	}
+	for _, word := range []string{"anyOf", "oneOf", "allOf"} {
+		if all := get(n, word); all != nil {
+			for i, schema := range all.Content {
+				part(fmt.Sprint("type", i), schema)
+			}
+		}
+	}
+	return names
+}

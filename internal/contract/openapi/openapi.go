@@ -35,7 +35,10 @@ func Read(text []byte) (*API, error) {
 // Write returns the document of the workflow types of a contract, in YAML. It fails if the API's
 // document lacks a part.
 func (a *API) Write(d *contract.Document) (text []byte, err error) {
-	w := &writer{api: a.root, d: d, paths: object(), schemas: object(), defs: map[string]string{}, ids: map[string]bool{}}
+	w := &writer{
+		api: a.root, d: d, paths: object(), schemas: object(), defs: map[string]string{}, ids: map[string]bool{},
+		models: map[string]bool{}, inputs: map[string]*yaml.Node{}, memos: map[string]*yaml.Node{}, attributes: map[string]*yaml.Node{}, attributeTypes: map[string]*yaml.Node{},
+	}
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -63,6 +66,11 @@ type writer struct {
 	paths, schemas *yaml.Node
 	defs           map[string]string // the names of components by those of $defs
 	ids            map[string]bool   // of operations
+	models         map[string]bool   // the names, by modelName, of what generators make a type of
+	// The inputs, memos and search attributes of starts by workflow type. They are references.
+	inputs, memos, attributes map[string]*yaml.Node
+	// The values of search attributes by type. They are references, too.
+	attributeTypes map[string]*yaml.Node
 }
 
 // missing is what write panics with if the API's document lacks a part.
@@ -88,8 +96,11 @@ func (w *writer) schema(name string) *yaml.Node { return w.part("components", "s
 
 func (w *writer) write() {
 	w.types = contract.Sorted(w.d.Workflows)
+	for name, schema := range members(get(w.api, "components", "schemas")) {
+		w.take(name, inline(schema))
+	}
 	for _, name := range contract.Sorted(w.d.Defs) {
-		w.defs[name] = w.component(name)
+		w.defs[name] = w.component(name, fromJSON(w.d.Defs[name]))
 		set(w.schemas, w.defs[name], object()) // takes the name
 	}
 	for name, component := range w.defs {
@@ -108,16 +119,19 @@ func (w *writer) write() {
 	w.schedules()
 }
 
-// component returns a name for a schema that neither the API nor the program has yet.
-func (w *writer) component(name string) string {
+// component returns a name for a schema that neither the API nor the program has yet, also for
+// generators that make the same name of several: see modelName.
+func (w *writer) component(name string, schema *yaml.Node) string {
 	name = strings.Map(func(r rune) rune {
 		if r < 128 && (letter(r) || strings.ContainsRune("0123456789._-", r)) {
 			return r
 		}
 		return '_'
 	}, name)
+	parts := inline(schema)
 	taken := func(name string) bool {
-		return get(w.api, "components", "schemas", name) != nil || get(w.schemas, name) != nil
+		model := modelName(name)
+		return model == "" || w.models[model] || slices.ContainsFunc(parts, func(part string) bool { return w.models[model+part] })
 	}
 	if taken(name) {
 		name = "Program" + name
@@ -126,12 +140,22 @@ func (w *writer) component(name string) string {
 	for i := 2; taken(made); i++ {
 		made = fmt.Sprint(name, i)
 	}
+	w.take(made, parts)
 	return made
+}
+
+// take takes the names of a component and of the parts of it that are types of their own.
+func (w *writer) take(name string, parts []string) {
+	model := modelName(name)
+	w.models[model] = true
+	for _, part := range parts {
+		w.models[model+part] = true
+	}
 }
 
 // add adds a schema, and returns a reference to it.
 func (w *writer) add(name string, schema *yaml.Node) *yaml.Node {
-	name = w.component(name)
+	name = w.component(name, schema)
 	set(w.schemas, name, schema)
 	return reference(name)
 }
@@ -183,6 +207,8 @@ func (w *writer) point(n *yaml.Node) {
 	for name, child := range members(n) {
 		switch name {
 		case "const", "enum", "default", "examples":
+		case "title":
+			w.untitle(n)
 		case "properties", "patternProperties", "dependentSchemas":
 			for _, schema := range members(child) {
 				w.point(schema)
@@ -194,6 +220,18 @@ func (w *writer) point(n *yaml.Node) {
 		default:
 			w.point(child)
 		}
+	}
+}
+
+// untitle makes the title of a schema its description. Generators take a title for the name of a
+// type, and several schemas may have the same one.
+func (w *writer) untitle(n *yaml.Node) {
+	title := get(n, "title")
+	if title.Kind != yaml.ScalarNode {
+		return
+	}
+	if del(n, "title"); get(n, "description") == nil {
+		set(n, "description", title)
 	}
 }
 
@@ -216,18 +254,75 @@ func (w *writer) typed(name, workflow string) *yaml.Node {
 	}
 	properties := get(n, "properties")
 	set(properties, "type", object("description", "The workflow type.", "type", "string", "const", workflow))
-	set(properties, "input", w.value(t.Input, get(properties, "input", "description").Value))
+	set(properties, "input", w.input(workflow, get(properties, "input", "description").Value))
 	if len(t.Memo) > 0 {
-		memo := w.schema("Memo")
-		fields := object()
-		for _, name := range contract.Sorted(t.Memo) {
-			set(fields, name, w.value(t.Memo[name], ""))
-		}
-		set(memo, "properties", fields)
-		del(memo, "examples")
-		set(properties, "memo", memo)
+		set(properties, "memo", w.memo(workflow))
+	}
+	if len(t.SearchAttributes) > 0 {
+		set(properties, "searchAttributes", w.searchAttributes(workflow))
 	}
 	return n
+}
+
+// input returns the schema of the input of a workflow type. What generators make types of is a
+// component: the tool openapi-python-client reads the only form of a choice twice, and takes a type
+// within it for a duplicate the second time.
+func (w *writer) input(workflow, description string) *yaml.Node {
+	input := w.value(w.d.Workflows[workflow].Input, "")
+	if len(inline(input)) == 0 && !isObject(input) {
+		return w.value(w.d.Workflows[workflow].Input, description)
+	}
+	if w.inputs[workflow] == nil {
+		w.inputs[workflow] = w.add(camel(workflow)+"Input", input)
+	}
+	return object("description", description, "$ref", get(w.inputs[workflow], "$ref").Value)
+}
+
+// memo returns the schema of the memo of a workflow type.
+func (w *writer) memo(workflow string) *yaml.Node {
+	if w.memos[workflow] == nil {
+		all, fields := w.d.Workflows[workflow].Memo, object()
+		for _, name := range contract.Sorted(all) {
+			set(fields, name, w.value(all[name], ""))
+		}
+		w.memos[workflow] = w.add(camel(workflow)+"Memo", w.withFields("Memo", fields))
+	}
+	return clone(w.memos[workflow])
+}
+
+// searchAttributes returns the schema of the search attributes of a workflow type.
+func (w *writer) searchAttributes(workflow string) *yaml.Node {
+	if w.attributes[workflow] == nil {
+		all, fields := w.d.Workflows[workflow].SearchAttributes, object()
+		for _, name := range contract.Sorted(all) {
+			set(fields, name, w.attribute(all[name]))
+		}
+		w.attributes[workflow] = w.add(camel(workflow)+"SearchAttributes", w.withFields("SearchAttributes", fields))
+	}
+	return clone(w.attributes[workflow])
+}
+
+// withFields returns an API's schema of values by name that has these fields besides.
+func (w *writer) withFields(name string, fields *yaml.Node) *yaml.Node {
+	n := w.schema(name)
+	set(n, "properties", fields)
+	del(n, "examples")
+	return n
+}
+
+// attribute returns the schema of a search attribute of a type. One of a later version of Weft has
+// any type.
+func (w *writer) attribute(typ string) *yaml.Node {
+	const name = "AttributeValue"
+	value := get(w.schema(name), "properties", typ)
+	if value == nil {
+		return reference(name)
+	}
+	if w.attributeTypes[typ] == nil {
+		w.attributeTypes[typ] = w.add(camel(typ)+"Attribute", object("description", "The value of a search attribute of the type "+typ+".",
+			"type", "object", "required", list(scalar(typ)), "additionalProperties", no(), "properties", object(typ, value)))
+	}
+	return clone(w.attributeTypes[typ])
 }
 
 // starts adds the operation that starts a run of any type.

@@ -194,6 +194,44 @@ func TestTypesWithTheSameNames(t *testing.T) {
 	}
 }
 
+// Names of types that generators would take for each other get numbers, and the parts of a start
+// are components with names of their own. The tool openapi-python-client leaves out operations
+// otherwise.
+func TestNamesOfGenerators(t *testing.T) {
+	t.Parallel()
+	root := parsed(t, written(t, `{"weftContract":1,"workflows":{"order":{
+		"input":{"type":"object","title":"Item","properties":{"a":{"type":"object","title":"Item","properties":{}}}},
+		"memo":{"who":{"$ref":"#/$defs/Item"}},"searchAttributes":{"Region":"keyword","When":"time","Later":"of a later version"}}},
+		"$defs":{"Order_StartMemo":{"type":"object"},"orderInput":{"type":"string"},"Order_Memo":{"type":"object"},
+		"OrderStartIdReusePolicy":{"type":"object"},"Item":{"type":"object","title":"Order"},"_item":{"type":"object","title":"Order"},
+		"Box_ofItem":{"type":"object","properties":{"of":{"type":"array"}}},"Box":{"type":"object","properties":{"of":{"type":"array","items":{"type":"object"}}}}}}`))
+	const (
+		schemas = "components schemas "
+		ref     = "#/components/schemas/"
+	)
+	for place, want := range map[string]string{
+		schemas + "StartRequest discriminator mapping order":           ref + "ProgramOrderStart",
+		schemas + "ProgramOrderStart properties input $ref":            ref + "ProgramOrderInput",
+		schemas + "ProgramOrderStart properties memo $ref":             ref + "ProgramOrderMemo",
+		schemas + "ProgramOrderMemo properties who $ref":               ref + "Item",
+		schemas + "OrderScheduleAction properties memo $ref":           ref + "ProgramOrderMemo",
+		schemas + "ProgramOrderInput title":                            "<nil>",
+		schemas + "ProgramOrderInput description":                      "Item",
+		schemas + "ProgramOrderInput properties a title":               "<nil>",
+		schemas + "ProgramOrderStart properties searchAttributes $ref": ref + "OrderSearchAttributes",
+		schemas + "OrderSearchAttributes properties Region $ref":       ref + "KeywordAttribute",
+		schemas + "OrderSearchAttributes properties When $ref":         ref + "TimeAttribute",
+		schemas + "OrderSearchAttributes properties Later $ref":        ref + "AttributeValue",
+		schemas + "OrderSearchAttributes additionalProperties $ref":    ref + "AttributeValue",
+		schemas + "KeywordAttribute required":                          "[keyword]",
+		schemas + "TimeAttribute properties time format":               "date-time",
+	} {
+		if is := at(t, root, place); is != want {
+			t.Errorf("%s is %s, want %s", place, is, want)
+		}
+	}
+}
+
 // A document that lacks what those of programs are made from is an error, and no panic.
 func TestOtherDocuments(t *testing.T) {
 	t.Parallel()

@@ -78,6 +78,7 @@ func closed(err *check.Error) bool {
 var fixed = []reflect.Type{
 	reflect.TypeFor[Basics](), reflect.TypeFor[Presence](), reflect.TypeFor[*Lists](), reflect.TypeFor[Enums](), reflect.TypeFor[Quoted](), reflect.TypeFor[Shadow](),
 	reflect.TypeFor[Standard](), reflect.TypeFor[big.Int](), reflect.TypeFor[[]*big.Int](), reflect.TypeFor[map[string]big.Int](), reflect.TypeFor[Noted](),
+	reflect.TypeFor[Declaring](), reflect.TypeFor[Hue](), reflect.TypeFor[*Code](),
 	reflect.TypeFor[Tree](), reflect.TypeFor[Forest](), reflect.TypeFor[Maze](), reflect.TypeFor[A](), reflect.TypeFor[Generic](), reflect.TypeFor[map[string]*Named](), reflect.TypeFor[[]Day](),
 }
 
@@ -153,6 +154,7 @@ func TestSchemaAcceptsWhatGoWrites(t *testing.T) {
 		&Spot{},
 		Secret{},
 		&Day{},
+		Declaring{Hue: "red", Hues: Hues{"a"}, By: map[string]Hue{"a": "red"}, Share: new(Share), Step: 2, Steps: []Step{10}, Code: "aba", Quoted: 200, ByHue: map[Hue]Consent{"b": true}},
 	} {
 		typ := reflect.TypeOf(v)
 		_, _, judge := validator(t, typ, false)
@@ -175,6 +177,7 @@ func drawType(t *rapid.T, depth int) reflect.Type {
 	basic := []reflect.Type{
 		reflect.TypeFor[string](), reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[uint16](), reflect.TypeFor[uint64](), reflect.TypeFor[float32](),
 		reflect.TypeFor[float64](), reflect.TypeFor[json.Number](), reflect.TypeFor[[]byte](), reflect.TypeFor[any](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[time.Time](), reflect.TypeFor[Item](), reflect.TypeFor[Items](),
+		reflect.TypeFor[Hue](), reflect.TypeFor[Share](), reflect.TypeFor[Step](), reflect.TypeFor[Consent](), reflect.TypeFor[Code](),
 	}
 	kind := 0
 	if depth > 0 {

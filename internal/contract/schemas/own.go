@@ -43,6 +43,13 @@ func (s *Set) declared(shape *check.Shape) (schema *contract.Schema, ok bool, er
 		}
 		return nil, false, err
 	}
+	if shape.Tagged { // the schema of this field alone
+		schema, err = s.read(key{t: shape.Type}, text)
+		if err == nil {
+			limit(schema, shape)
+		}
+		return schema, true, err
+	}
 	schema, err = s.own(key{t: shape.Type}, text)
 	return schema, true, err
 }
@@ -121,17 +128,19 @@ func ask(t reflect.Type) (text []byte, err error) {
 // own returns a schema that was given as text. Its $defs become definitions of the set. That of a
 // basic type, such as int, stands where it is used.
 func (s *Set) own(k key, text []byte) (*contract.Schema, error) {
-	create := func() (*contract.Schema, error) {
-		schema := &contract.Schema{}
-		if err := json.Unmarshal(text, schema); err != nil {
-			return nil, fmt.Errorf("the schema of %s: %w", k.t, err)
-		}
-		return schema, s.hoist(k, schema)
-	}
 	if k.t.PkgPath() == "" { // a basic type, or one without a name
-		return create()
+		return s.read(k, text)
 	}
-	return s.define(k, create)
+	return s.define(k, func() (*contract.Schema, error) { return s.read(k, text) })
+}
+
+// read reads a schema that was given as text.
+func (s *Set) read(k key, text []byte) (*contract.Schema, error) {
+	schema := &contract.Schema{}
+	if err := json.Unmarshal(text, schema); err != nil {
+		return nil, fmt.Errorf("the schema of %s: %w", k.t, err)
+	}
+	return schema, s.hoist(k, schema)
 }
 
 // hoist makes the $defs of a type's own schema definitions of the set.

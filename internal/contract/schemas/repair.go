@@ -208,13 +208,21 @@ func quote(r *contract.Schema, shape *check.Shape) {
 	}
 }
 
-// limit sets what the field's tag demands.
+// limit sets what the field's tag demands, and what the type demands beside it.
 func limit(r *contract.Schema, shape *check.Shape) {
 	l := shape.Limits
 	if l == nil {
 		return
 	}
-	r.Enum, r.MinLength, r.MaxLength = slices.Clone(l.Enum), l.MinLength, l.MaxLength // null may be added to the list
+	if l.Enum != nil {
+		r.Enum = slices.Clone(l.Enum) // null may be added to the list
+	}
+	if l.MinLength != nil {
+		r.MinLength = l.MinLength
+	}
+	if l.MaxLength != nil {
+		r.MaxLength = l.MaxLength
+	}
 	if l.Minimum != "" {
 		r.Minimum = l.Minimum
 	}
@@ -223,5 +231,8 @@ func limit(r *contract.Schema, shape *check.Shape) {
 	}
 	if l.Pattern != nil {
 		r.Pattern = l.Pattern.String()
+	}
+	if l.TypePattern != nil {
+		r.AllOf = append(r.AllOf, &contract.Schema{Pattern: l.TypePattern.String()})
 	}
 }

@@ -151,7 +151,12 @@ func (s *Set) define(k key, create func() (*contract.Schema, error)) (*contract.
 // schema returns the schema of a shape. base is what the library generated, or nil.
 func (s *Set) schema(shape *check.Shape, base *contract.Schema, lenient bool) (*contract.Schema, error) {
 	t := shape.Type
-	schema, declared, err := s.declared(shape)
+	var schema *contract.Schema
+	var declared bool
+	var err error
+	if !shape.Quoted { // what a type declares is not for the string that holds a value
+		schema, declared, err = s.declared(shape)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -203,7 +208,7 @@ func alwaysNullable(t reflect.Type) bool {
 
 // limited reports whether a field's tag limits a shape, which is not that of its type then.
 func limited(shape *check.Shape) bool {
-	return shape.Limits != nil || shape.Elem != nil && shape.Elem.Limits != nil
+	return shape.Tagged || shape.Elem != nil && shape.Elem.Tagged
 }
 
 // requires reports whether a shape, or one in it, has a required field.

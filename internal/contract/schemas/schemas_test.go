@@ -149,6 +149,28 @@ type (
 		Theirs     other.Item
 	}
 
+	// Hue, Share, Step, Consent and Code declare limits.
+	Hue     string
+	Share   float64
+	Step    int
+	Consent bool
+	Code    string
+	// Declaring has types that declare limits, some of them beside a tag.
+	Declaring struct {
+		Hue     Hue             `json:"hue"`
+		Red     *Hue            `json:"red" jsonschema:"enum=red,enum=green"`
+		Hues    Hues            `json:"hues"`
+		By      map[string]Hue  `json:"by"`
+		Share   *Share          `json:"share" jsonschema:"maximum=1"`
+		Step    Step            `json:"step,omitzero" jsonschema:"minimum=2"`
+		Steps   []Step          `json:"steps,omitempty" jsonschema:"enum=1,enum=10"`
+		Consent *Consent        `json:"consent"`
+		Code    Code            `json:"code,omitempty" jsonschema:"minLength=2,pattern=a$"`
+		Quoted  Step            `json:"quoted,omitempty,string"`
+		ByHue   map[Hue]Consent `json:"byHue"`
+	}
+	Hues []Hue
+
 	// Money encodes itself and declares its schema.
 	Money struct{ cents int64 }
 	// Secret encodes itself and declares no schema.
@@ -346,6 +368,27 @@ type (
 		A int `jsonschema:"minimum=a"`
 	}
 )
+
+func (Hue) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: []any{"red", "a", "1"}}
+}
+
+func (Share) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "number", ExclusiveMinimum: "-1", ExclusiveMaximum: "10"}
+}
+
+func (*Step) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", ExclusiveMinimum: "0", Maximum: "10"}
+}
+
+func (Consent) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "boolean", Const: true}
+}
+
+func (Code) JSONSchema() *jsonschema.Schema {
+	most := uint64(3)
+	return &jsonschema.Schema{Type: "string", MaxLength: &most, Pattern: "^a"}
+}
 
 func (nilSchema) JSONSchema() *jsonschema.Schema { return nil }
 func (panics) JSONSchema() *jsonschema.Schema    { panic("no") }

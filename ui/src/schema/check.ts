@@ -108,15 +108,25 @@ const bounds: Record<string, readonly [string, string]> = {
 
 function checkNumber(s: Keywords, text: string, add: (text: string) => void): void {
   const whole = typeOf(s) === "integer";
-  const refuse = (want: string): void => add(`want ${s.enum ? listed(s) : want}, got ${cut(text)}`);
+  const refuse = (want: string): void => add(`want ${listOf(s) ? listed(s) : want}, got ${cut(text)}`);
   const type = whole ? "integer" : "number";
   if (!(whole ? integer : number).test(text) || (s.format === "uint64" && text === "-0")) return refuse(type);
   const ends = bounds[whole ? (s.format ?? "") : ""];
-  const least = bound([s.minimum, ends?.[0]], whole, Math.ceil, 1);
-  const most = bound([s.maximum, ends?.[1]], whole, Math.floor, -1);
+  if (!whole && s.exclusiveMinimum !== undefined && compareNumbers(text, String(s.exclusiveMinimum)) <= 0) return refuse(`number above ${String(s.exclusiveMinimum)}`);
+  if (!whole && s.exclusiveMaximum !== undefined && compareNumbers(text, String(s.exclusiveMaximum)) >= 0) return refuse(`number below ${String(s.exclusiveMaximum)}`);
+  const least = bound([s.minimum, beyond(s.exclusiveMinimum, whole, 1), ends?.[0]], whole, Math.ceil, 1);
+  const most = bound([s.maximum, beyond(s.exclusiveMaximum, whole, -1), ends?.[1]], whole, Math.floor, -1);
   if (least !== undefined && compareNumbers(text, least) < 0) return refuse(whole && text === "-0" ? type : `${type} of at least ${least}`);
   if (most !== undefined && compareNumbers(text, most) > 0) return refuse(`${type} of at most ${most}`);
   checkValues(s, { kind: "number", text }, add);
+}
+
+/** Returns the first integer beyond a bound that is itself not accepted. sign is 1 for a minimum. */
+function beyond(given: Keywords["minimum"], whole: boolean, sign: 1 | -1): string | undefined {
+  if (given === undefined || !whole) return undefined;
+  const text = String(given);
+  const next = integer.test(text) ? BigInt(text) : BigInt(sign > 0 ? Math.floor(Number(text)) : Math.ceil(Number(text)));
+  return (next + BigInt(sign)).toString();
 }
 
 /** Returns the narrower one of two bounds, rounded for an integer. sign is 1 for a minimum. */

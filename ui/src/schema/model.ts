@@ -18,6 +18,8 @@ export interface Keywords {
   enum?: unknown[];
   minimum?: Bound;
   maximum?: Bound;
+  exclusiveMinimum?: Bound;
+  exclusiveMaximum?: Bound;
   minLength?: number;
   maxLength?: number;
   pattern?: string;
@@ -121,7 +123,7 @@ export function insideOf({ pattern }: Keywords): string | undefined {
 
 /** Keywords that a form and the check understand, and those that only tell something. */
 const known = new Set([
-  ..."$ref type format contentEncoding const enum minimum maximum minLength maxLength pattern properties required additionalProperties propertyNames items minItems maxItems anyOf oneOf".split(" "),
+  ..."$ref type format contentEncoding const enum minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern properties required additionalProperties propertyNames items minItems maxItems anyOf oneOf".split(" "),
   ..."title description $comment default examples deprecated readOnly writeOnly $schema".split(" "),
 ]);
 

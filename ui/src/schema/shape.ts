@@ -160,13 +160,17 @@ export function limits({ kind, schema: s }: Shape): string | undefined {
     if (least === undefined && most === undefined) return undefined;
     return least === undefined ? `at most ${String(most)}${of}` : most === undefined ? `at least ${String(least)}${of}` : `${String(least)} to ${String(most)}${of}`;
   };
+  const numbers = (s: Keywords): string | undefined => {
+    const { exclusiveMinimum: above, exclusiveMaximum: below } = s;
+    return [range(s.minimum, s.maximum, ""), above !== undefined && `above ${String(above)}`, below !== undefined && `below ${String(below)}`].filter(Boolean).join(", ") || undefined;
+  };
   const said = ((): string | undefined => {
     switch (kind) {
       case "integer":
         if (s.format === "duration") return "a duration, as 90s or 1h30m, or nanoseconds";
-        return [isInt32(s) ? undefined : range(s.minimum, s.maximum, ""), "a whole number"].filter(Boolean).reverse().join(", ");
+        return [isInt32(s) ? undefined : numbers(s), "a whole number"].filter(Boolean).reverse().join(", ");
       case "number":
-        return range(s.minimum, s.maximum, "") ?? "a number";
+        return numbers(s) ?? "a number";
       case "string":
         if (s.format === "date-time") return "a time, as 2026-12-01T08:00:00Z";
         if (s.contentEncoding === "base64") return "bytes in base64";
