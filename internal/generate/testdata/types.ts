@@ -64,6 +64,7 @@ export interface EverythingValue {
   ratio?: number;
   at: string;
   maybeAt?: string;
+  /** In nanoseconds. */
   took?: number;
   raw?: string | null;
   level: Level;
