@@ -69,9 +69,14 @@ test("only the first of two decisions holds", async () => {
     await api(server, "POST", "workflows/agent-1/updates/decide", { updateId: "refuse-1", input: { question: 1, approve: false, reason: "by train" } });
     await route.fallback();
   });
+  // The next question takes the explanation away.
+  const explained = page.evaluate(() => new Promise((done) => {
+    const alert = document.querySelector("#decide [role=alert]");
+    new MutationObserver(() => alert.textContent && done(alert.textContent)).observe(alert, { childList: true });
+  }));
   await button(page, "Approve").click();
   await page.getByText("refused by train", { exact: true }).waitFor();
-  await page.locator("#decide [role=alert]", { hasText: "this question is not asked any more" }).waitFor({ state: "attached" });
+  assert.equal(await explained, "this question is not asked any more");
   assert.ok(!(await steps(page)).some((step) => step.startsWith("approved")));
   await closePage(page);
 });
@@ -103,6 +108,19 @@ test("the words of a retried attempt replace those of the one before", async () 
   assert.deepEqual(await steps(page), ["… I see"]);
   await closePage(page);
   await new Promise((done) => scripted.close(done).closeAllConnections());
+});
+
+test("an explanation goes with its question", async () => {
+  await api(server, "POST", "workflows", goal("agent-4"));
+  const page = await openPage(browser, server, "#agent-4");
+  await button(page, "Refuse").click();
+  await page.getByRole("alert").getByText("say what to change", { exact: true }).waitFor();
+  await button(page, "Interrupt").click();
+  await page.getByRole("alert").getByText("say what to do instead", { exact: true }).waitFor();
+  await api(server, "POST", "workflows/agent-4/updates/interrupt", { updateId: "interrupt-1", input: { text: "in May" } });
+  await page.getByText(/^asked .*in May/).waitFor();
+  assert.deepEqual(await page.locator("[role=alert]").allTextContents(), ["", "", ""]);
+  await closePage(page);
 });
 
 const goal = (workflowId) => ({ workflowId, type: "agent", input: { text: "a trip to Lisbon" } });
