@@ -123,6 +123,29 @@ test("an explanation goes with its question", async () => {
   await closePage(page);
 });
 
+test("that there was no answer is shown until the page is connected again", async () => {
+  let stream;
+  const item = { offset: 0, value: { kind: "thought", text: "I look" }, activity: { scheduledEventId: 5, attempt: 1, execution: "a" } };
+  const scripted = createServer((asked, answer) => {
+    if (asked.url.includes("/updates/")) return asked.socket.destroy();
+    if (!asked.url.includes("/topics/")) return request(server.url + asked.url, (got) => got.pipe(answer.writeHead(got.statusCode, got.headers))).end();
+    stream = answer;
+    answer.writeHead(200, { "Content-Type": "text/event-stream" }).write(`retry: 1\nevent: items\ndata: ${JSON.stringify({ items: [item] })}\n\n`);
+  });
+  await new Promise((done) => scripted.listen(0, "127.0.0.1", done));
+  const page = await openPage(browser, { url: `http://127.0.0.1:${scripted.address().port}` }, "#agent-5");
+  await page.getByText("thought I look", { exact: true }).waitFor();
+  await page.getByLabel("Instruction").fill("in May");
+  await button(page, "Interrupt").click();
+  await page.getByRole("alert").getByText(/^no answer/).waitFor();
+  stream.destroy();
+  await page.getByRole("alert").getByText(/^no answer/).waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Instruction").inputValue(), "in May");
+  page.errors = page.errors.filter((error) => !/Failed to load resource: net::/.test(error));
+  await closePage(page);
+  await new Promise((done) => scripted.close(done).closeAllConnections());
+});
+
 const goal = (workflowId) => ({ workflowId, type: "agent", input: { text: "a trip to Lisbon" } });
 
 /** Serves what the server serves, and cuts some streams in the middle of an event, or right behind it. */
