@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A Go client has the package of its folder, which the command creates, unless the caller or the folder's name says otherwise.
+// A Go client has the package of its folder, which the command creates, unless the caller or the
+// folder's name says otherwise.
 func TestGeneratedPackage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ folder, flags, want string }{
