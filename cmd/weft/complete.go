@@ -13,7 +13,7 @@ import (
 
 // completeCommand prints the values that a completion script offers, a line for each.
 type completeCommand struct {
-	What     string `arg:"" enum:"profiles,queues,types,updates,signals,queries,topics,fields"`
+	What     string `arg:"" enum:"profiles,queues,types,updates,signals,queries,topics,fields,attributes,memos"`
 	Line     string `arg:"" optional:"" help:"The command line up to the cursor. Its flags say which deployment it is for."`
 	WithHelp bool   `help:"Print the help of each value after a tab."`
 	Split    bool   `help:"Print what follows the = of a field: the shell takes that for a word."`

@@ -81,7 +81,7 @@ func TestCompletionOfValues(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, shop := serve(t), work(t, t.TempDir(), append(cart.Registrations(), sized())...)
+	url, shop := serve(t), work(t, t.TempDir(), append(append(cart.Registrations(), postal()...), sized())...)
 	weft := binaryOf(t)
 	unsplit := strings.NewReplacer(" := ", ":=", " = ", "=", " =", "=") // bash makes words of what has no spaces
 	for line, want := range map[string]string{
@@ -99,6 +99,9 @@ func TestCompletionOfValues(t *testing.T) {
 		"start parcels --url " + shop + " -f box.gift = t":    "true",
 		"start parcels --url " + shop + " x = S":              "",
 		"start --url " + shop + " car":                        "cart",
+		"start send --url " + shop + " --attribute W":         "Weight=",
+		"start send --url " + shop + " --attribute = W":       "Weight=",
+		"start send --url " + shop + " --memo ":               "last=",
 		"count --by Ex":                                       "ExecutionStatus",
 		"count --by ":                                         "BuildId CloseReason ExecutionStatus FailureType Paused Retrying Stuck WorkflowType",
 		"cost --by C":                                         "CloseReason",
@@ -187,6 +190,17 @@ func TestCompleteFromTheContract(t *testing.T) {
 		{"fields", "weft schedule update nightly cart" + at + "-f ", "owner=:string"},
 		{"fields", "weft start" + at + "send -f ", "inner.:object labels:=:map of string or null, optional marks:=:list of one of \"fragile\", \"urgent\" or null, optional to=:string of at least 1 character: Where it goes weight=:number of at most 30 or null"},
 		{"fields", "weft start" + at + "send -f inner.", "inner.deep:=:list of parcel or null"},
+		{"attributes", "weft start" + at + "send --attribute ", "Weight=:int"},
+		{"attributes", "weft start" + at + "send --attribute=W", "Weight=:int"},
+		{"attributes", "weft start" + at + "send --attribute Weight=1 --attribute ", ""},
+		{"attributes", "weft start" + at + "send --attribute Weight=", ""},
+		{"attributes", "weft start" + at + "cart --attribute ", ""},
+		{"attributes", "weft start" + at + "none --attribute ", ""},
+		{"attributes", "weft schedule create nightly send" + at + "--attribute ", "Weight=:int"},
+		{"attributes", "weft schedule update nightly send" + at + "--memo ", ""},
+		{"memos", "weft schedule update nightly send" + at + "--memo ", "last=:tracked"},
+		{"memos", "weft start" + at + "send --memo l", "last=:tracked"},
+		{"memos", "weft start" + at + "send --memo last=x --memo=", ""},
 		{"fields", "weft activity complete" + at + "o 5 -f ", ""}, // a text
 	} {
 		args := []string{cli.CompleteCommand, cli.WithHelp, c.what, c.line}

@@ -17,7 +17,7 @@ import (
 type generateCommand struct {
 	Language   string   `arg:"" enum:"typescript,python,go" help:"Language of the client: ${enum}."`
 	From       string   `placeholder:"FILE" help:"File with the contract, as weft contract export writes it, or - for standard input. Without it, the deployment is asked."`
-	Out        string   `placeholder:"FILE" help:"File to write. Without it, the client is printed."`
+	Out        string   `placeholder:"FILE" help:"File to write; its folder is created if it is missing. Without it, the client is printed."`
 	Types      []string `placeholder:"TYPE" lookup:"types" help:"Workflow types to write a class for. Without it, all."`
 	Package    string   `placeholder:"NAME" help:"Name of the package in Go. Without it, that of the folder of --out, or client."`
 	Sync       bool     `help:"Write methods that block, in Python."`
@@ -39,6 +39,9 @@ func (g generateCommand) Run(ctx context.Context, s *cli.Session) error {
 	}
 	if g.Out == "" {
 		_, err = s.Out.Write(text)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(g.Out), 0o755); err != nil {
 		return err
 	}
 	return os.WriteFile(g.Out, text, 0o644)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,6 +158,8 @@ func (p *spot) values(ctx context.Context, api *client.Client) ([]value, error) 
 		return p.types(ctx, api)
 	case "fields":
 		return p.fields(ctx, api)
+	case "attributes", "memos":
+		return p.visibility(ctx, api)
 	default:
 		_, w, err := p.target().contract(ctx, api)
 		if err != nil || w == nil {
@@ -246,6 +249,46 @@ func (p *spot) shape(ctx context.Context, api *client.Client) (*cli.Shape, error
 		return p.target().shape(kindQuery, p.arg(1))(ctx, api)
 	}
 	return nil, nil
+}
+
+// visibility returns the search attributes or the memo fields of the workflow type that the command
+// line starts, without those that are given: "Region=".
+func (p *spot) visibility(ctx context.Context, api *client.Client) (all []value, err error) {
+	typ := p.arg(0)
+	if p.command.Parent != nil && p.command.Parent.Name == "schedule" {
+		typ = p.arg(1)
+	}
+	if typ == "" || strings.Contains(p.typed, "=") {
+		return nil, nil
+	}
+	d, err := api.TypeContract(ctx, typ)
+	if err != nil {
+		return nil, unknown(err)
+	}
+	w := d.Workflows[typ]
+	if w == nil {
+		return nil, nil
+	}
+	help, flag := map[string]string{}, "attribute"
+	if p.what == "memos" {
+		flag = "memo"
+		for name, schema := range w.Memo {
+			help[name] = schema.String()
+			if doc := sentence(schema.Description); doc != "" {
+				help[name] += ": " + doc
+			}
+		}
+	} else {
+		maps.Copy(help, w.SearchAttributes)
+	}
+	for _, one := range p.flags[flag] {
+		name, _, _ := strings.Cut(one, "=")
+		delete(help, name)
+	}
+	for _, name := range contract.Sorted(help) {
+		all = append(all, value{name + "=", help[name]})
+	}
+	return all, nil
 }
 
 // fields returns the fields of the input that are not given yet: "sku=" for one that takes a text,

@@ -54,8 +54,8 @@ func (r retryFlags) policy() *client.Retry {
 
 // visibilityFlags are what a run is found by, and what lists have of it.
 type visibilityFlags struct {
-	Attribute []string `group:"Start" sep:"none" placeholder:"NAME=VALUE" help:"A search attribute: a number, true or false, a moment (2026-11-21T08:00:00Z), a list ([\"a\",\"b\"]), or a keyword. {\"keyword\":\"42\"} names the type."`
-	Memo      []string `group:"Start" sep:"none" placeholder:"NAME=VALUE" help:"A field of the memo: JSON, or a text."`
+	Attribute []string `group:"Start" sep:"none" placeholder:"NAME=VALUE" lookup:"attributes" help:"A search attribute: a number, true or false, a moment (2026-11-21T08:00:00Z), a list ([\"a\",\"b\"]), or a keyword. {\"keyword\":\"42\"} names the type."`
+	Memo      []string `group:"Start" sep:"none" placeholder:"NAME=VALUE" lookup:"memos" help:"A field of the memo: JSON, or a text."`
 }
 
 // options returns the options of a start.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/contract"
@@ -265,6 +267,12 @@ func (s *Shape) value(name string, schema *client.Schema, text string, isJSON bo
 		has("integer") && integer.MatchString(text),
 		text == "null" && (has("null") || s.nullable(schema)):
 		return json.RawMessage(text), nil
+	case has("integer") && s.plain(schema).Format == "duration":
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return nil, Errorf(Usage, "%s is of type %s, and %q is not: give a duration such as 90s or 1h30m, or nanoseconds", name, s.plain(schema), text)
+		}
+		return strconv.AppendInt(nil, int64(d), 10), nil
 	case has("object"), has("array"):
 		return nil, Errorf(Usage, "%s is of type %s: give it as %s:=JSON", name, s.plain(schema), name)
 	}

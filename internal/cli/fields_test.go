@@ -14,7 +14,8 @@ func orderShape(t *testing.T) *Shape {
 		"Order": {"type": "object", "properties": {
 			"sku": {"type": "string"}, "quantity": {"type": "integer"}, "price": {"type": ["number", "null"]}, "gift": {"type": "boolean"},
 			"item": {"anyOf": [{"$ref": "#/$defs/Item"}, {"type": "null"}]}, "lines": {"type": ["array", "null"], "items": {"$ref": "#/$defs/Item"}},
-			"labels": {"type": "object", "additionalProperties": {"type": "integer"}}, "how": {"enum": ["fast", "slow"]}, "any": {}, "a.b": {"type": "integer"}
+			"labels": {"type": "object", "additionalProperties": {"type": "integer"}}, "how": {"enum": ["fast", "slow"]}, "any": {}, "a.b": {"type": "integer"},
+			"wait": {"type": ["integer", "null"], "format": "duration"}
 		}, "required": ["sku"]},
 		"Item": {"type": "object", "properties": {"sku": {"type": "string"}, "inner": {"$ref": "#/$defs/Item"}, "size": {"type": "integer"}}}
 	}}`))
@@ -40,7 +41,7 @@ func TestFields(t *testing.T) {
 		"item:={\"sku\":1}":                         `{"item":{"sku":1}}`,
 		"lines:=[{},{}]":                            `{"lines":[{},{}]}`,
 		"labels.x=3 labels.y=4":                     `{"labels":{"x":3,"y":4}}`,
-		"how=fast any=7 any2.x=7":                   `-f any2.x=7: the input of order has no field "any2"; it has "sku", "quantity", "price", "gift", "item", "lines", "labels", "how", "any", "a.b": did you mean "any"?`,
+		"how=fast any=7 any2.x=7":                   `-f any2.x=7: the input of order has no field "any2"; it has "sku", "quantity", "price", "gift", "item", "lines", "labels", "how", "any", "a.b", "wait": did you mean "any"?`,
 		"any.deep.er=7":                             `{"any":{"deep":{"er":"7"}}}`,
 		"Quantity:=7":                               `did you mean "quantity"?`,
 		"item.sze=7":                                `item has no field "sze"; it has "sku", "inner", "size": did you mean "size"?`,
@@ -61,6 +62,14 @@ func TestFields(t *testing.T) {
 		"item:={} item.sku=b":                       "item has a value already",
 		"item.sku=b item:={}":                       "item is given twice",
 		"sku:=tea":                                  "the value is no JSON",
+		"wait=5s item.size=7":                       `{"wait":5000000000,"item":{"size":7}}`,
+		"wait=1h30m":                                `{"wait":5400000000000}`,
+		"wait=-1.5ms":                               `{"wait":-1500000}`,
+		"wait=7":                                    `{"wait":7}`,
+		"wait=null":                                 `{"wait":null}`,
+		"wait=3000000h":                             `wait is of type integer of nanoseconds, and "3000000h" is not: give a duration such as 90s or 1h30m, or nanoseconds`,
+		"wait=soon":                                 `wait is of type integer of nanoseconds, and "soon" is not: give a duration such as 90s or 1h30m, or nanoseconds`,
+		"quantity=5s":                               `quantity is of type integer, and "5s" is not`,
 	} {
 		got, err := Input{Fields: strings.Fields(given)}.Typed(orderShape(t))
 		if strings.HasPrefix(want, "{") {

@@ -13,7 +13,7 @@ import (
 // Input are the flags of a command that sends an input.
 type Input struct {
 	Input  *string  `short:"d" xor:"input" placeholder:"JSON|@FILE|-" help:"The input: JSON, @file for the content of a file, or - for standard input. Without it and -f there is none."`
-	Fields []string `name:"field" short:"f" xor:"input" sep:"none" placeholder:"NAME=VALUE" lookup:"fields" help:"A field of the input, in place of -d: sku=tea, or item.sku=tea for a field of a field. The contract says whether a value is a number, a truth value or a text. NAME:=JSON sets any value."`
+	Fields []string `name:"field" short:"f" xor:"input" sep:"none" placeholder:"NAME=VALUE" lookup:"fields" help:"A field of the input, in place of -d: sku=tea, or item.sku=tea for a field of a field. The contract says whether a value is a number, a duration (wait=90s), a truth value or a text. NAME:=JSON sets any value."`
 }
 
 // maxInput is the largest input that is read, in bytes. No deployment takes one as large.

@@ -69,6 +69,9 @@ func (s *Schema) typeText(depth int) string {
 		}
 		return "object"
 	case "integer", "number":
+		if s.Format == "duration" {
+			return s.Type[0] + " of nanoseconds" + s.bounds(s.Minimum, s.Maximum)
+		}
 		return s.Type[0] + s.bounds(s.Minimum, s.Maximum)
 	case "string":
 		return s.stringText()

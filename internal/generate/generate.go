@@ -43,6 +43,8 @@ type language struct {
 	topLevel, members []string
 	// errorName returns the name of an error.
 	errorName func(name string) string
+	// durations says that the language has a type for them: others have nanoseconds, and say so.
+	durations bool
 	// startTypes says that the language writes the attributes and the memo of a start as an object.
 	startTypes bool
 	functions  func(m *model) template.FuncMap

@@ -212,6 +212,41 @@ func TestHostileLiterals(t *testing.T) {
 	}
 }
 
+// A duration is nanoseconds, which a number does not say. Go has a type that says it.
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	d, err := contract.Read([]byte(`{"weftContract":1,"workflows":{"nap":{"doc":"Nap sleeps.","input":{"$ref":"#/$defs/Start"},"updates":{"extend":{"doc":"Extend is longer.",
+		"input":{"type":"integer","format":"duration"},"result":{"type":["integer","null"],"format":"duration"}}},"topics":{"left":{"item":{"type":"integer","format":"duration"}}}}},
+		"$defs":{"Wait":{"type":"integer","format":"duration"},"Start":{"type":"object","properties":{
+			"wait":{"type":"integer","format":"duration","description":"Wait is how long."},"waits":{"type":["array","null"],"items":{"type":"integer","format":"duration"}},"named":{"$ref":"#/$defs/Wait"},"n":{"type":"integer"}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for language, wants := range map[string][]string{
+		"typescript": {
+			"   * Wait is how long.\n   * In nanoseconds.\n   */\n  wait?: number;", "  /** In nanoseconds. */\n  waits?: ", "/** In nanoseconds. */\nexport type Wait = number",
+			"   * Extend is longer.\n   * The input is in nanoseconds.\n   * The result is in nanoseconds.\n   */\n  extend(", "  /** The items are in nanoseconds. */\n  left(",
+		},
+		"python": {
+			"    wait: NotRequired[int]\n    \"\"\"Wait is how long.\n    In nanoseconds.", "\"\"\"In nanoseconds.\"\"\"", "The input is in nanoseconds.\n        The result is in nanoseconds.", "\"\"\"The items are in nanoseconds.\"\"\"",
+		},
+		"go": {"Wait  time.Duration", "[time.Duration, *time.Duration]"},
+	} {
+		got, err := Client(d, language, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !bytes.Contains(got, []byte(want)) {
+				t.Errorf("%s: there is no %q in %s", language, want, got)
+			}
+		}
+		if language == "go" && bytes.Contains(got, []byte("nanoseconds")) {
+			t.Errorf("a time.Duration is described: %s", got)
+		}
+	}
+}
+
 // Go holds each value of an integer without a sign.
 func TestUnsigned(t *testing.T) {
 	t.Parallel()

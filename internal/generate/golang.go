@@ -15,7 +15,7 @@ import (
 )
 
 var golang = language{
-	name: "go", template: "go.tmpl", method: goName,
+	name: "go", template: "go.tmpl", method: goName, durations: true,
 	errorName: func(name string) string { return "Err" + goName(name) },
 	// The methods of workflow.Type, which a class embeds.
 	members: []string{

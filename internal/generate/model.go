@@ -134,10 +134,19 @@ func newModel(d *contract.Document, l *language, o Options, types []string) *mod
 		}
 	}
 	for _, name := range contract.Sorted(m.declared) {
-		m.declared[name].Type = m.define(name)
+		d := m.declared[name]
+		d.Type = m.define(name)
+		if d.Type.kind != kindObject {
+			d.Doc = m.unit(d.Doc, "In", d.Type)
+		}
 	}
 	for _, c := range m.Workflows {
 		m.fill(c)
+	}
+	for _, d := range m.Types {
+		for _, f := range d.Type.fields {
+			f.Doc = m.unit(f.Doc, "In", f.Type)
+		}
 	}
 	slices.SortFunc(m.Types, func(a, b *typeDecl) int { return strings.Compare(a.Name, b.Name) })
 	return m
@@ -223,10 +232,33 @@ func (m *model) fill(c *class) {
 		}
 		c.Memo = append(c.Memo, to)
 	}
+	m.units(c)
 	if m.language.startTypes {
 		c.AttributesType = m.startType(c, "attributes", "The search attributes of a start of "+c.Name+".", c.Attributes)
 		c.MemoType = m.startType(c, "memo", "The memo of a start of "+c.Name+".", c.Memo)
 	}
+}
+
+// units says in the comments of the methods of a class that durations are nanoseconds.
+func (m *model) units(c *class) {
+	for _, call := range slices.Concat(c.Updates, c.Queries, c.Signals) {
+		call.Doc = m.unit(call.Doc, "The input is in", call.Input)
+		call.Doc = m.unit(call.Doc, "The result is in", call.Result)
+	}
+	for _, t := range c.Topics {
+		t.Doc = m.unit(t.Doc, "The items are in", t.Result)
+	}
+	c.Doc = m.unit(c.Doc, "The input is in", c.Input)
+	c.Doc = m.unit(c.Doc, "The result is in", c.Result)
+}
+
+// unit adds to a comment that the durations in a type are nanoseconds, if the language has no type
+// for them. Those in a type with a name are described there.
+func (m *model) unit(doc, in string, t *typ) string {
+	if m.language.durations || !t.any(func(t *typ) bool { return t.kind == kindInteger && t.format == "duration" }) {
+		return doc
+	}
+	return strings.TrimSpace(doc + "\n" + in + " nanoseconds.")
 }
 
 // attribute returns the type of a search attribute. That of a later version of Weft is anything.

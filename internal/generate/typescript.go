@@ -12,7 +12,7 @@ var typescript = language{
 	name: "typescript", template: "typescript.tmpl", method: camel, errorName: exported, startTypes: true,
 	topLevel: []string{
 		"Answer", "Array", "CallOptions", "Costed", "DeclaredError", "None", "Object", "Outcome", "AsyncGenerator", "Promise", "ReadOptions", "Record",
-		"SearchAttributes", "SignalOptions", "TopicOptions", "TopicPage", "Workflow",
+		"SearchAttributes", "SignalOptions", "StartOf", "TopicOptions", "TopicPage", "Workflow",
 	},
 	members: []string{
 		"constructor", "hasOwnProperty", "isPrototypeOf", "of", "propertyIsEnumerable", "readTopic", "result", "run", "runId", "sendQuery", "sendSignal",
@@ -83,6 +83,7 @@ func tsImports(m *model) (names []string) {
 		{"type ReadOptions", queries},
 		{"type SearchAttributes", attributes},
 		{"type SignalOptions", signals},
+		{"type StartOf", updates || signals},
 		{"type TopicOptions", topics},
 		{"type TopicPage", topics},
 		{"Workflow", true},

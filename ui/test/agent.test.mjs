@@ -69,9 +69,14 @@ test("only the first of two decisions holds", async () => {
     await api(server, "POST", "workflows/agent-1/updates/decide", { updateId: "refuse-1", input: { question: 1, approve: false, reason: "by train" } });
     await route.fallback();
   });
+  // The next question takes the explanation away.
+  const explained = page.evaluate(() => new Promise((done) => {
+    const alert = document.querySelector("#decide [role=alert]");
+    new MutationObserver(() => alert.textContent && done(alert.textContent)).observe(alert, { childList: true });
+  }));
   await button(page, "Approve").click();
   await page.getByText("refused by train", { exact: true }).waitFor();
-  await page.locator("#decide [role=alert]", { hasText: "this question is not asked any more" }).waitFor({ state: "attached" });
+  assert.equal(await explained, "this question is not asked any more");
   assert.ok(!(await steps(page)).some((step) => step.startsWith("approved")));
   await closePage(page);
 });
@@ -101,6 +106,42 @@ test("the words of a retried attempt replace those of the one before", async () 
   const page = await openPage(browser, { url: `http://127.0.0.1:${scripted.address().port}` }, "#agent-3");
   await page.getByRole("listitem").first().waitFor();
   assert.deepEqual(await steps(page), ["… I see"]);
+  await closePage(page);
+  await new Promise((done) => scripted.close(done).closeAllConnections());
+});
+
+test("an explanation goes with its question", async () => {
+  await api(server, "POST", "workflows", goal("agent-4"));
+  const page = await openPage(browser, server, "#agent-4");
+  await button(page, "Refuse").click();
+  await page.getByRole("alert").getByText("say what to change", { exact: true }).waitFor();
+  await button(page, "Interrupt").click();
+  await page.getByRole("alert").getByText("say what to do instead", { exact: true }).waitFor();
+  await api(server, "POST", "workflows/agent-4/updates/interrupt", { updateId: "interrupt-1", input: { text: "in May" } });
+  await page.getByText(/^asked .*in May/).waitFor();
+  assert.deepEqual(await page.locator("[role=alert]").allTextContents(), ["", "", ""]);
+  await closePage(page);
+});
+
+test("that there was no answer is shown until the page is connected again", async () => {
+  let stream;
+  const item = { offset: 0, value: { kind: "thought", text: "I look" }, activity: { scheduledEventId: 5, attempt: 1, execution: "a" } };
+  const scripted = createServer((asked, answer) => {
+    if (asked.url.includes("/updates/")) return asked.socket.destroy();
+    if (!asked.url.includes("/topics/")) return request(server.url + asked.url, (got) => got.pipe(answer.writeHead(got.statusCode, got.headers))).end();
+    stream = answer;
+    answer.writeHead(200, { "Content-Type": "text/event-stream" }).write(`retry: 1\nevent: items\ndata: ${JSON.stringify({ items: [item] })}\n\n`);
+  });
+  await new Promise((done) => scripted.listen(0, "127.0.0.1", done));
+  const page = await openPage(browser, { url: `http://127.0.0.1:${scripted.address().port}` }, "#agent-5");
+  await page.getByText("thought I look", { exact: true }).waitFor();
+  await page.getByLabel("Instruction").fill("in May");
+  await button(page, "Interrupt").click();
+  await page.getByRole("alert").getByText(/^no answer/).waitFor();
+  stream.destroy();
+  await page.getByRole("alert").getByText(/^no answer/).waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Instruction").inputValue(), "in May");
+  page.errors = page.errors.filter((error) => !/Failed to load resource: net::/.test(error));
   await closePage(page);
   await new Promise((done) => scripted.close(done).closeAllConnections());
 });

@@ -43,8 +43,8 @@ export interface StartOptions<A = SearchAttributes, M = Memo>
   memo?: M;
 }
 
-/** The options of a signal or an update. */
-export interface CallOptions extends ReadOptions {
+/** The options of a signal or an update. Those of a generated class start a run of its type alone. */
+export interface CallOptions<Start = Schemas["StartRequest"]> extends ReadOptions {
   /**
    * The id by which the server recognises the update or signal when it is repeated. By default the
    * client generates one.
@@ -57,7 +57,7 @@ export interface CallOptions extends ReadOptions {
    */
   timeout?: string;
   /** Starts a run if none is open. The default of its idConflictPolicy is `useExisting`. */
-  start?: Schemas["StartRequest"];
+  start?: Start;
 }
 
 /** What a call has cost, with all its attempts and polls. */
@@ -66,7 +66,7 @@ export interface Costed {
 }
 
 /** The options of a signal. */
-export type SignalOptions = Omit<CallOptions, "timeout">;
+export type SignalOptions<Start = Schemas["StartRequest"]> = Omit<CallOptions<Start>, "timeout">;
 
 /** The run of a workflow. */
 export type Run = Schemas["StartResponse"] & Costed;

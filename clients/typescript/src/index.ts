@@ -29,7 +29,7 @@ export {
 export { addCosts, costOf, noCost, type Cost } from "./cost.js";
 export { Problem, UnexpectedAnswer, WeftError, type ProblemType } from "./problem.js";
 export { DeadlinePassed, type WaitOptions } from "./wait.js";
-export { Workflow, type AttributesOf, type InputOf, type MemoOf, type None, type ResultOf } from "./workflow.js";
+export { Workflow, type AttributesOf, type InputOf, type MemoOf, type None, type ResultOf, type StartOf } from "./workflow.js";
 export type { components, operations, paths } from "./schema.js";
 import type { components } from "./schema.js";
 

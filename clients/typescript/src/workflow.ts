@@ -33,6 +33,21 @@ interface WorkflowClass<W> {
   readonly takesInput: boolean;
 }
 
+/** An object with the members of another one. An interface, which it copies, is no map. */
+type Members<T> = { [K in keyof T]: T[K] };
+
+/**
+ * The option `start` of an update or a signal: a run of the type of a class. {@link Workflow.withStart}
+ * returns it.
+ */
+export type StartOf<C> = C extends WorkflowClass<infer W> & { readonly type: infer T }
+  ? Omit<Schemas["StartRequest"], "workflowId" | "type" | "input" | "searchAttributes" | "memo"> & {
+      type: T;
+      searchAttributes?: Members<AttributesOf<W>>;
+      memo?: Members<MemoOf<W>>;
+    } & ([InputOf<W>] extends [None] ? { input?: undefined } : { input: InputOf<W> })
+  : never;
+
 /**
  * A workflow of a type, with its id. `weft generate typescript` writes a subclass for each type. Its
  * methods send the updates, queries and signals of the type to the latest run.
@@ -82,9 +97,9 @@ export abstract class Workflow<I, R, A = SearchAttributes, M = Memo> {
   }
 
   /** Returns the option `start` of an update or a signal that starts a run of this type if none is open. */
-  static withStart<W extends AnyWorkflow>(this: WorkflowClass<W>, ...given: StartArguments<W>): Schemas["StartRequest"] {
+  static withStart<C extends WorkflowClass<AnyWorkflow>>(this: C, ...given: StartArguments<InstanceType<C>>): StartOf<C> {
     const [input, { signal, deadline, ...options } = {}] = argumentsOf(this, given);
-    return { type: this.type, input, ...options };
+    return { type: this.type, input, ...options } as StartOf<C>;
   }
 
   /** Waits until the run has ended, however long that takes. After a continue-as-new it waits for the next run. */
@@ -98,8 +113,8 @@ export abstract class Workflow<I, R, A = SearchAttributes, M = Memo> {
   }
 
   /** Sends an update, and resolves with its outcome. `errors` are the types that it declares. */
-  protected async sendUpdate<Out, E = never>(name: string, errors: readonly string[], input: unknown, options?: CallOptions): Promise<Outcome<Out, E>> {
-    const outcome = await this.weft.call<Out>(this.workflowId, name, input, options);
+  protected async sendUpdate<Out, E = never>(name: string, errors: readonly string[], input: unknown, options?: CallOptions<unknown>): Promise<Outcome<Out, E>> {
+    const outcome = await this.weft.call<Out>(this.workflowId, name, input, options as CallOptions | undefined);
     if (outcome.stage === "completed" || errors.length === 0) {
       return outcome as Outcome<Out, E>;
     }
@@ -112,8 +127,8 @@ export abstract class Workflow<I, R, A = SearchAttributes, M = Memo> {
   }
 
   /** Sends a signal. It is durable when the promise resolves. */
-  protected sendSignal(name: string, input: unknown, options?: SignalOptions): Promise<Costed> {
-    return this.weft.signal(this.workflowId, name, input, options);
+  protected sendSignal(name: string, input: unknown, options?: SignalOptions<unknown>): Promise<Costed> {
+    return this.weft.signal(this.workflowId, name, input, options as SignalOptions | undefined);
   }
 
   /** Returns the items of a topic as they are published: see {@link Weft.topic}. */

@@ -124,6 +124,25 @@ test("a wrong use of a generated class does not compile", () => {
     await Cart.start(weft, "cart-1", { owner: "ada" }, { retryPolicy: { maximumAttemps: 3 } });
     // @ts-expect-error there is no such policy
     await Cart.start(weft, "cart-1", { owner: "ada" }, { idConflictPolicy: "use" });
+    await cart.addItem({ sku: "tea", quantity: 1 }, { start: Cart.withStart({ owner: "ada" }, { memo: { note: "x" } }) });
+    await cart.note("x", { start: { type: "cart", input: { owner: "ada" }, retryPolicy: { maximumAttempts: 3 } } });
+    // @ts-expect-error the type is misspelt
+    await cart.addItem({ sku: "tea", quantity: 1 }, { start: { type: "crt", input: { owner: "ada" } } });
+    // @ts-expect-error a field of the input is misspelt
+    await cart.addItem({ sku: "tea", quantity: 1 }, { start: { type: "cart", input: { ownr: "ada" } } });
+    // @ts-expect-error an owner is a text
+    await cart.note("x", { start: { type: "cart", input: { owner: 5 } } });
+    // @ts-expect-error a start of a cart has an input
+    await cart.note("x", { start: { type: "cart" } });
+    // @ts-expect-error an option of the start is misspelt
+    await cart.note("x", { start: { type: "cart", input: { owner: "ada" }, runTimout: "1h" } });
+    // @ts-expect-error a member of its retry policy is misspelt
+    await cart.note("x", { start: { type: "cart", input: { owner: "ada" }, retryPolicy: { maximumAttemps: 3 } } });
+    // @ts-expect-error a cart does not start an approval
+    await cart.note("x", { start: Approval.withStart() });
+    // @ts-expect-error a field of the input is misspelt
+    Cart.withStart({ ownr: "ada" });
+    await weft.signal("cart-1", "note", "x", { start: Cart.withStart({ owner: "ada" }) });
     // @ts-expect-error an update is no query
     (await cart.cart()).stage;
     // @ts-expect-error there is no such member of the result
@@ -237,6 +256,14 @@ test("a wrong use of a generated class does not compile", () => {
     AllTypes.withStart(input, { memo: { customer: "Ada" } });
     // @ts-expect-error an option is misspelt
     AllTypes.withStart(input, { memos: {} });
+    const all = new AllTypes(weft, "a");
+    await all.same({ start: AllTypes.withStart(input, { searchAttributes, memo: { note: "x" } }) });
+    await all.same({ start: { type: "all-types", input, searchAttributes, memo: { note: "x" } } });
+    await weft.call("a", "Same", undefined, { start: AllTypes.withStart(input, { searchAttributes }) });
+    // @ts-expect-error an attribute is misspelt
+    await all.same({ start: { type: "all-types", input, searchAttributes: { Regoin: { keyword: "eu" } } } });
+    // @ts-expect-error a field of the memo has another type
+    await all.same({ start: { type: "all-types", input, memo: { customer: "Ada" } } });
     await Noted.start(weft, "a", { memo: { note: "x" }, searchAttributes: { Any: { int: 1 } } });
     // @ts-expect-error a field of the memo is misspelt
     await Noted.start(weft, "a", { memo: { notes: "x" } });

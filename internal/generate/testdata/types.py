@@ -112,6 +112,8 @@ EverythingValue = TypedDict(
 """text: A text.
 It has two lines.
 
+took: In nanoseconds.
+
 shape: A shape.
 """
 
