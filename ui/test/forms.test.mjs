@@ -18,7 +18,7 @@ async function openStart(type, { contract, ...options } = {}) {
   const page = await openPage(browser, server, "#/runs", options);
   await mockContract(page);
   if (contract) await page.route(`**/v1/types/${type}`, (route) => route.fulfill({ json: contract }));
-  await page.keyboard.press("s");
+  await button(page, "Start").click();
   const form = page.getByRole("dialog");
   await field(form, "Type").fill(type);
   await button(form, "Edit as JSON").waitFor();
@@ -384,7 +384,7 @@ test("a server without contracts is asked once, and has JSON", async () => {
     return route.fulfill(problem(404, "there is nothing at /v1/types/order", { type: "urn:weft:problem:not-found" }));
   });
   for (let i = 0; i < 2; i++) {
-    await page.keyboard.press("s");
+    await button(page, "Start").click();
     const form = page.getByRole("dialog");
     const answered = i === 0 ? page.waitForResponse("**/v1/types/order") : undefined;
     await field(form, "Type").fill("order");
