@@ -35,9 +35,10 @@ type Workflow struct {
 	Input, Result Value
 	// CheckInput returns what is wrong with an input before a run is started with it.
 	CheckInput func(history.Payload) error
-	// Carried returns the start that an update carries, or nil. A nil Carried returns nil. Only
-	// Weft's own workflows have one: a schedule takes a new action by an update.
-	Carried func(*UpdateRequest) *CarriedStart
+	// Carried returns the start that an update with this name and input carries, or nil. A nil
+	// Carried returns nil. Only Weft's own workflows have one: a schedule takes a new action by an
+	// update.
+	Carried func(name string, input history.Payload) *CarriedStart
 	// Run is the code. It runs in the run's first coroutine, under its outermost scope.
 	Run func(in *Instance, scope *coro.Scope, input history.Payload) (history.Payload, error)
 

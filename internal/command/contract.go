@@ -194,7 +194,7 @@ func carried(code *engine.Workflow, u *engine.UpdateRequest) *engine.CarriedStar
 	if code == nil || code.Carried == nil {
 		return nil
 	}
-	return code.Carried(u)
+	return code.Carried(u.Name, u.Input)
 }
 
 // heldAgainstType returns why an update is rejected that carries a start: its type does not exist,

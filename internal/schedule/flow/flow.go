@@ -53,17 +53,17 @@ func register(r *engine.Registry) error {
 		}
 		return nil
 	}
-	code.Carried = func(u *engine.UpdateRequest) *engine.CarriedStart { return carried(r, u) }
+	code.Carried = func(name string, input history.Payload) *engine.CarriedStart { return carried(r, name, input) }
 	return nil
 }
 
 // carried returns the new action of a change, or nil if the update is none. The schedule itself
 // refuses a change that does not decode, and an action without a type or with one of Weft's own.
-func carried(types *engine.Registry, u *engine.UpdateRequest) *engine.CarriedStart {
-	if u.Name != stored.UpdateChange {
+func carried(types *engine.Registry, update string, input history.Payload) *engine.CarriedStart {
+	if update != stored.UpdateChange {
 		return nil
 	}
-	c, err := payload.Decode[stored.Change](u.Input)
+	c, err := payload.Decode[stored.Change](input)
 	if err != nil || c.Schedule == nil || c.Schedule.Action.Type == "" || engine.OwnType(c.Schedule.Action.Type) {
 		return nil
 	}
