@@ -11,7 +11,7 @@ from pathlib import Path
 import weft_client
 from weft_client import Completed, Failed, Rejected
 
-from .generated.cart import Cart, UnknownSKU
+from .generated.cart import Cart, Item, UnknownSKU
 from .server import Server
 
 
@@ -60,12 +60,14 @@ class ReadmeTest(unittest.IsolatedAsyncioTestCase):
                     explain("we do not sell that")
                 case Rejected() | Failed():
                     explain(added.error.message)
+            item: Item = {"sku": "coffee", "quantity": 1}
+            await Cart(weft, "cart-7").add_item(item, start=Cart.with_start({"owner": "ada"}))
 
     def test_examples_are_here(self) -> None:
         here = re.sub(r"^ +", "", Path(__file__).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        for document in ("README.md", "../../docs/clients.md"):
+        for document, examples in (("README.md", 1), ("../../docs/clients.md", 2)):
             blocks = re.findall(r"```python\n(.*?)```", Path(document).read_text(encoding="utf-8"), re.DOTALL)
-            self.assertEqual(len(blocks), 1, document)
+            self.assertEqual(len(blocks), examples, document)
             for block in blocks:
                 for line in textwrap.dedent(block).splitlines():
                     self.assertIn(line.strip(), here, document)
