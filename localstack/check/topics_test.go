@@ -40,8 +40,8 @@ func TestTopics(t *testing.T) {
 	if got := <-read; !slices.Equal(got, want) {
 		t.Errorf("a reader from the start has %q, want %q", got, want)
 	}
-	if last, err := c.WaitTopic(ctx, "report", string(page.RunID), "lines", page.Next); err != nil || len(last.Items) != 1 || !last.Closed {
-		t.Errorf("from %d on there is %+v, %v; want the last line, and that nothing follows", page.Next, last, err)
+	if last := pollToEnd(ctx, t, c, page); len(last) != 1 || last[0].Offset != page.Next {
+		t.Errorf("from %d on there is %+v; want the last line", page.Next, last)
 	}
 	hasNoEvents(ctx, t)
 }
@@ -85,6 +85,20 @@ func pollUntil(ctx context.Context, t *testing.T, c *client.Client, items int64)
 		page = next
 	}
 	return wait(ctx, t, page)
+}
+
+// pollToEnd reads the topic by long polls, from the Next of a page to its end. The end may follow in
+// an answer of its own: a process that knows the last item has to read to know that nothing goes on.
+func pollToEnd(ctx context.Context, t *testing.T, c *client.Client, page *client.TopicItems) (items []client.TopicItem) {
+	t.Helper()
+	for !page.Closed {
+		next, err := c.WaitTopic(ctx, "report", string(page.RunID), "lines", page.Next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, page = append(items, next.Items...), next
+	}
+	return items
 }
 
 // wait asks once more, waits in vain, and checks what that costs.
