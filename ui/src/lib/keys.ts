@@ -1,7 +1,7 @@
 // Keyboard shortcuts. A part of the page registers its own while it is shown, and the help lists
 // those that work at present.
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /** A shortcut: a key, or two that are pressed one after the other ("g r"). */
 export interface Shortcut {
@@ -13,11 +13,11 @@ export interface Shortcut {
 /** The shortcuts that work at present, by the part of the page that they belong to. */
 export const active = signal<ReadonlyMap<object, { part: string; shortcuts: Shortcut[] }>>(new Map());
 
-/** Registers shortcuts while a component is shown. */
+/** Registers shortcuts while a component is shown: from the moment at which it is in the document. */
 export function useKeys(part: string, shortcuts: Shortcut[]): void {
   const latest = useRef(shortcuts);
   latest.current = shortcuts;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const owner = {};
     const live = shortcuts.map((s, i) => ({ ...s, run: () => latest.current[i]?.run() }));
     active.value = new Map(active.peek()).set(owner, { part, shortcuts: live });

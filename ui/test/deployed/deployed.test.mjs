@@ -89,6 +89,7 @@ async function openRun(run) {
 describe("the page of a deployment", { concurrency: 3 }, () => {
   test("the api function serves the page, and a workflow is started there", async () => {
     const page = await openPage(browser, { url: deployment.url }, "#/runs");
+    await button(page, "Start").waitFor(); // from then on there is the shortcut
     await page.keyboard.press("s");
     const form = page.getByRole("dialog", { name: "Start a workflow" });
     await form.getByLabel("Type").fill("steered");
