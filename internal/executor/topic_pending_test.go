@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,13 +18,14 @@ func TestPendingWhenTheTimeIsOver(t *testing.T) {
 	t.Parallel()
 	for _, collects := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			d, attempts, token := testbed.New(t), 0, ""
+			d, attempts, token := testbed.New(t), atomic.Int32{}, make(chan string, 10)
 			p := d.Start(executor.Options{}, streams(func(ctx context.Context, _ int) (string, error) {
-				attempts++
-				var err error
-				if token, err = activity.Token(ctx); err != nil {
+				attempts.Add(1)
+				made, err := activity.Token(ctx)
+				if err != nil {
 					return "", err
 				}
+				token <- made
 				time.Sleep(9500 * time.Millisecond)
 				if collects {
 					if err := activity.Publisher(ctx, tokensOf).Add("a"); err != nil {
@@ -38,11 +40,11 @@ func TestPendingWhenTheTimeIsOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
-			if err := p.Client.CompleteActivity(t.Context(), token, []byte(`"done"`)); err != nil {
-				t.Fatal(err, " after attempts: ", attempts, " collects: ", collects)
+			if err := p.Client.CompleteActivity(t.Context(), <-token, []byte(`"done"`)); err != nil {
+				t.Fatal(err, " after attempts: ", attempts.Load(), " collects: ", collects)
 			}
-			if result, err := run.Result(t.Context()); err != nil || result != "done" || attempts != 1 {
-				t.Errorf("%q, %v of %d attempts", result, err, attempts)
+			if result, err := run.Result(t.Context()); err != nil || result != "done" || attempts.Load() != 1 {
+				t.Errorf("%q, %v of %d attempts", result, err, attempts.Load())
 			}
 			items, _ := itemsRead(t, p.Client, "s")
 			if collects != (len(items) == 1) {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,19 +23,19 @@ func TestHangingChecksAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &Process{World: host.Machine{}, Options: Options{QueryFor: time.Second}}
-		value, begun, release := payload.ValueOf[decoded](), 0, make(chan struct{})
+		value, begun, release := payload.ValueOf[decoded](), atomic.Int32{}, make(chan struct{})
 		check := func(of engine.Value, fn func()) error {
 			_, hung := Bounded(p, of, fn, func(fn func()) error { fn(); return nil })
 			return hung
 		}
 		at := time.Now()
 		for range 2 * mostHanging {
-			if err := check(value, func() { begun++; <-release }); !errors.Is(err, refusal.NotReady) {
+			if err := check(value, func() { begun.Add(1); <-release }); !errors.Is(err, refusal.NotReady) {
 				t.Error(err)
 			}
 		}
-		if waited := time.Since(at); begun != mostHanging || waited != mostHanging*time.Second {
-			t.Errorf("%d checks hang, and their callers have waited for %v", begun, waited)
+		if waited := time.Since(at); begun.Load() != mostHanging || waited != mostHanging*time.Second {
+			t.Errorf("%d checks hang, and their callers have waited for %v", begun.Load(), waited)
 		}
 		for _, of := range []engine.Value{payload.ValueOf[*decoded](), payload.ValueOf[int](), {}} {
 			if err := check(of, func() {}); err != nil {
