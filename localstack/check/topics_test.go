@@ -87,8 +87,9 @@ func pollUntil(ctx context.Context, t *testing.T, c *client.Client, items int64)
 	return wait(ctx, t, page)
 }
 
-// pollToEnd reads the topic by long polls, from the Next of a page to its end. The end may follow in
-// an answer of its own: a process that knows the last item has to read to know that nothing goes on.
+// pollToEnd reads the topic by long polls, from the Next of a page to its end. The end may follow
+// in an answer of its own: a process that knows the last item has to read to know that nothing
+// goes on.
 func pollToEnd(ctx context.Context, t *testing.T, c *client.Client, page *client.TopicItems) (items []client.TopicItem) {
 	t.Helper()
 	for !page.Closed {
