@@ -160,74 +160,16 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 	d.traits(at, before, after)
 	d.values(at, startInput, before.Input, after.Input)
 	d.values(at, runResult, before.Result, after.Result)
-	open := func(kind string, added bool) bool { return added && slices.Contains(before.Dynamic, kind) }
-	opens := func(kind string, removed bool) bool { return removed && slices.Contains(after.Dynamic, kind) }
-	each(before.Updates, after.Updates, func(name string, b, a *contract.Update) {
-		at := at + ": update " + name
-		if open("updates", b == nil) {
-			d.named(at)
-			return
-		}
-		if opens("updates", a == nil) {
-			d.unnamed(at, Note)
-			return
-		}
-		if b == nil || a == nil {
-			d.presence(at, b != nil, Breaks, "its calls are refused, and a run that has handled one cannot replay", keepName)
-			return
-		}
-		d.values(at, callInput, b.Input, a.Input)
-		d.values(at, result, b.Result, a.Result)
-		d.errors(at, b.Errors, a.Errors)
-	})
-	each(before.Queries, after.Queries, func(name string, b, a *contract.Query) {
-		at := at + ": query " + name
-		if open("queries", b == nil) {
-			d.asked(at)
-			return
-		}
-		if opens("queries", a == nil) {
-			d.unnamed(at, Safe)
-			return
-		}
-		if b == nil || a == nil {
-			d.presence(at, b != nil, Safe, "its calls are refused", keepName)
-			return
-		}
-		d.values(at, question, b.Input, a.Input)
-		d.values(at, result, b.Result, a.Result)
-	})
-	each(before.Signals, after.Signals, func(name string, b, a *contract.Signal) {
-		at := at + ": signal " + name
-		if open("signals", b == nil) {
-			d.named(at)
-			return
-		}
-		if opens("signals", a == nil) {
-			d.unnamed(at, Note)
-			return
-		}
-		if b == nil || a == nil {
-			d.presence(at, b != nil, Breaks, "it is refused, and a run that has received one cannot replay", "keep it until nobody sends it, also if its code only ignores it")
-			return
-		}
-		d.values(at, signalInput, b.Input, a.Input)
-	})
+	d.handled(at, before, after)
 	each(before.Topics, after.Topics, func(name string, b, a *contract.Topic) {
 		at := at + ": topic " + name
-		if open("topics", b == nil) {
-			d.named(at)
-			return
-		}
-		if opens("topics", a == nil) {
-			d.unnamed(at, Note)
-			return
-		}
-		if b == nil || a == nil {
+		switch {
+		case d.dynamic(at, "topics", before, after, b == nil, a == nil, Note):
+		case b == nil || a == nil:
 			d.presence(at, b != nil, Breaks, "readers find no new items, and a run that has published some cannot replay", keepRead)
-			return
+		default:
+			d.values(at, item, b.Item, a.Item)
 		}
-		d.values(at, item, b.Item, a.Item)
 	})
 	each(before.Memo, after.Memo, func(name string, b, a *contract.Schema) {
 		at := at + ": memo field " + name
@@ -238,6 +180,43 @@ func (d *differ) workflow(at string, before, after *contract.Workflow) {
 		d.values(at, memo, b, a)
 	})
 	each(before.SearchAttributes, after.SearchAttributes, func(name, b, a string) { d.attribute(at+": search attribute "+name, b, a) })
+}
+
+// handled compares the updates, queries and signals that a type takes.
+func (d *differ) handled(at string, before, after *contract.Workflow) {
+	each(before.Updates, after.Updates, func(name string, b, a *contract.Update) {
+		at := at + ": update " + name
+		switch {
+		case d.dynamic(at, "updates", before, after, b == nil, a == nil, Note):
+		case b == nil || a == nil:
+			d.presence(at, b != nil, Breaks, "its calls are refused, and a run that has handled one cannot replay", keepName)
+		default:
+			d.values(at, callInput, b.Input, a.Input)
+			d.values(at, result, b.Result, a.Result)
+			d.errors(at, b.Errors, a.Errors)
+		}
+	})
+	each(before.Queries, after.Queries, func(name string, b, a *contract.Query) {
+		at := at + ": query " + name
+		switch {
+		case d.dynamic(at, "queries", before, after, b == nil, a == nil, Safe): // nothing of a query is recorded
+		case b == nil || a == nil:
+			d.presence(at, b != nil, Safe, "its calls are refused", keepName)
+		default:
+			d.values(at, question, b.Input, a.Input)
+			d.values(at, result, b.Result, a.Result)
+		}
+	})
+	each(before.Signals, after.Signals, func(name string, b, a *contract.Signal) {
+		at := at + ": signal " + name
+		switch {
+		case d.dynamic(at, "signals", before, after, b == nil, a == nil, Note):
+		case b == nil || a == nil:
+			d.presence(at, b != nil, Breaks, "it is refused, and a run that has received one cannot replay", "keep it until nobody sends it, also if its code only ignores it")
+		default:
+			d.values(at, signalInput, b.Input, a.Input)
+		}
+	})
 }
 
 // listed adds a type whose name was one of those that the program takes without listing them.
@@ -257,26 +236,24 @@ func (d *differ) unlisted(at, what string) {
 	})
 }
 
-// unnamed adds a name that dynamic code handles from now on.
-func (d *differ) unnamed(at string, runs Verdict) {
-	why := "dynamic code takes the name from now on: what callers send is no longer checked"
-	if runs != Safe {
-		why += ", and a run that has handled one may not replay"
+// dynamic adds a name of a kind that is added or removed while dynamic code takes all other names of
+// the kind. It returns false, and adds nothing, if there is no such code. runs is the verdict for
+// open runs.
+func (d *differ) dynamic(at, kind string, before, after *contract.Workflow, added, removed bool, runs Verdict) bool {
+	c := Change{At: at, Callers: Note, Runs: runs}
+	switch {
+	case added && slices.Contains(before.Dynamic, kind):
+		c.What, c.Why = "is named", "dynamic code took the name until now: what callers send is checked"
+	case removed && slices.Contains(after.Dynamic, kind):
+		c.What, c.Why = "is no longer named", "dynamic code takes the name from now on: what callers send is no longer checked"
+	default:
+		return false
 	}
-	d.add(Change{At: at, What: "is no longer named", Callers: Note, Runs: runs, Why: why})
-}
-
-// named adds a name that dynamic code may have handled until now.
-func (d *differ) named(at string) {
-	d.add(Change{
-		At: at, What: "is named", Callers: Note, Runs: Note,
-		Why: "dynamic code took the name until now: what callers send is checked, and a run that has handled one may not replay",
-	})
-}
-
-// asked is named for a query, of which nothing is recorded.
-func (d *differ) asked(at string) {
-	d.add(Change{At: at, What: "is named", Callers: Note, Runs: Safe, Why: "dynamic code took the name until now: what callers send is checked"})
+	if runs != Safe {
+		c.Why += ", and a run that has handled one may not replay"
+	}
+	d.add(c)
+	return true
 }
 
 // presence adds a name that is new or gone. runs is the verdict for open runs if it is gone, and
