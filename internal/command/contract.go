@@ -197,21 +197,13 @@ func carried(code *engine.Workflow, u *engine.UpdateRequest) *engine.CarriedStar
 	return code.Carried(u.Name, u.Input)
 }
 
-// heldAgainstType returns why an update is rejected that carries a start: its type does not exist,
-// its input is not of the type's declared one, or no filter finds its search attributes. Otherwise,
-// and for a nil start, it returns nil.
+// heldAgainstType returns why an update is rejected that carries a start: see Parser.CheckCarried.
+// It returns nil for a start without a fault, and for a nil one.
 func heldAgainstType(s *engine.CarriedStart) (*UpdateRefusal, error) {
 	if s == nil {
 		return nil, nil
 	}
-	err := CheckAttributeNames(s.SearchAttributes)
-	switch {
-	case err != nil:
-	case s.Code == nil:
-		err = NoSuchType(s.Type, s.Known)
-	default:
-		err = checkInput(s.Code, inputPlace+"."+s.At, s.Input)
-	}
+	err := (&Parser{}).CheckCarried(s, inputPlace+"."+s.At) // the caller bounds it
 	if err == nil {
 		return nil, nil
 	}
@@ -222,8 +214,21 @@ func heldAgainstType(s *engine.CarriedStart) (*UpdateRefusal, error) {
 	return rejected(failure.Newf("BadInput", "%s", r.Detail), UpdateRefusal{At: r.At, Known: r.Known}), nil
 }
 
-// NoSuchType refuses a workflow type that does not exist. known are those that do.
-func NoSuchType(name string, known []string) error {
+// CheckCarried refuses a start that a request carries for later: one whose type does not exist,
+// whose input is not of the type's declared one, or whose search attributes no filter finds. at is
+// the input's place in the request.
+func (p *Parser) CheckCarried(s *engine.CarriedStart, at string) error {
+	if err := CheckAttributeNames(s.SearchAttributes); err != nil {
+		return err
+	}
+	if s.Code == nil {
+		return noSuchType(s.Type, s.Known)
+	}
+	return p.CheckInput(s.Code, at, s.Input)
+}
+
+// noSuchType refuses a workflow type that does not exist. known are those that do.
+func noSuchType(name string, known []string) error {
 	return refusal.Invalid.New("there is no workflow type %q: give one of %q", name, known).Knowing(known)
 }
 

@@ -234,7 +234,7 @@ func (p *Parser) checkType(name string) error {
 	case name == "":
 		return refusal.Invalid.New("the type is missing: give one of %q", known)
 	case p.Types.Workflow(name) == nil:
-		return NoSuchType(name, known)
+		return noSuchType(name, known)
 	}
 	return nil
 }

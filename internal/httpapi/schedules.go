@@ -150,20 +150,15 @@ func checkChange(h *handler, b *schema.UpdateScheduleRequest) error {
 
 // checkAction refuses an action with search attributes that no filter finds, with a type that does
 // not exist, or with an input that is not of the declared type of its workflow. The schedule
-// refuses types of Weft's own.
+// refuses a missing type, and types of Weft's own.
 func (h *handler) checkAction(a *schema.ScheduleAction) error {
-	if err := command.CheckAttributeNames(a.SearchAttributes); err != nil {
-		return err
+	if a.Type == "" || engine.OwnType(a.Type) {
+		return command.CheckAttributeNames(a.SearchAttributes)
 	}
 	registry := h.service.Process.Registry
-	code := registry.Workflow(a.Type)
-	switch {
-	case a.Type == "" || engine.OwnType(a.Type):
-		return nil
-	case code == nil:
-		return command.NoSuchType(a.Type, registry.WorkflowNames())
-	}
-	return h.service.Process.Parser().CheckInput(code, "action.input", history.Payload(a.Input))
+	return h.service.Process.Parser().CheckCarried(&engine.CarriedStart{
+		Type: a.Type, Code: registry.Workflow(a.Type), Known: registry.WorkflowNames(), Input: history.Payload(a.Input), SearchAttributes: a.SearchAttributes,
+	}, "action.input")
 }
 
 // scheduleWorkflow returns the id of a schedule's workflow.
