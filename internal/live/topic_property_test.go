@@ -177,7 +177,7 @@ func (s *story) write(t *testing.T, p *testbed.Process, random *rand.Rand) {
 type audience struct {
 	items   []string
 	offsets []int64
-	// withdrawn are the offsets of items that a reset has withdrawn, as it was told.
+	// withdrawn are the offsets of items that an answer has reported as withdrawn by a reset.
 	withdrawn map[int64]bool
 	next      int64
 	cuts      int

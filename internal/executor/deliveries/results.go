@@ -82,8 +82,8 @@ func takeResults(ctx context.Context, t *session.Session, messages []*engine.Mes
 }
 
 // split splits results into those that stand, and those of executions that were overtaken. The
-// commit of the former has not the causation ids of the latter, whose copies would otherwise repair
-// what they have not caused.
+// causation ids of overtaken results stay out of the commit. Otherwise their copies would find them
+// there, and resend the messages of that commit.
 func split(ctx context.Context, t *session.Session, run *engine.Run, triggers []*engine.Message) (stand []*engine.Message, overtaken []*activities.Again, err error) {
 	for _, m := range triggers {
 		if m.RunID != run.State.RunID || !run.Overtaken(m) {
