@@ -236,9 +236,9 @@ func (d *differ) unlisted(at, what string) {
 	})
 }
 
-// dynamic adds a name of a kind that is added or removed while dynamic code takes all other names of
-// the kind. It returns false, and adds nothing, if there is no such code. runs is the verdict for
-// open runs.
+// dynamic adds a name of a kind that is added or removed while dynamic code takes all other names
+// of the kind. It returns false, and adds nothing, if there is no such code. runs is the verdict
+// for open runs.
 func (d *differ) dynamic(at, kind string, before, after *contract.Workflow, added, removed bool, runs Verdict) bool {
 	c := Change{At: at, Callers: Note, Runs: runs}
 	switch {
