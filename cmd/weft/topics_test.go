@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,6 +70,7 @@ func TestTopicsCommand(t *testing.T) {
 		if err := spoken.Send(t.Context(), c, "t", text); err != nil {
 			t.Fatal(err)
 		}
+		awaitWord(t, c, text)
 	}
 	for line, want := range map[string]string{
 		"topics t -q":                      "words\n",
@@ -88,11 +90,13 @@ func TestTopicsCommand(t *testing.T) {
 			t.Errorf("%s: code %v (%v), want %v", line, cli.CodeOf(err), err, want)
 		}
 	}
-	go func() {
+	var sender sync.WaitGroup
+	defer sender.Wait() // the run may end, and with it the command, before the signal's sender has its answer
+	sender.Go(func() {
 		if err := spoken.Send(t.Context(), c, "t", "last"); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	if got, err := command(t, "topics t words -f -q --url="+url); err != nil || got != "0\n1\n2\n" {
 		t.Errorf("%q, %v", got, err)
 	}
