@@ -147,7 +147,8 @@ func CheckQuery(code *engine.Workflow, q *Query) error {
 	return nil
 }
 
-// UpdateRefusal is why an update is rejected that the contract does not have.
+// UpdateRefusal is the error with which CheckUpdate rejects an update that the contract does not
+// have.
 type UpdateRefusal struct {
 	// Failure is the failure with which it is rejected.
 	Failure *failure.Failure `json:"-"`
@@ -158,35 +159,38 @@ type UpdateRefusal struct {
 	Known []string `json:"known,omitempty"`
 }
 
+// Error returns why the update is rejected.
+func (r *UpdateRefusal) Error() string { return r.Failure.Message }
+
 // rejected returns a refusal with its failure, whose details have the same: the page reads them.
-func rejected(f *failure.Error, r UpdateRefusal) *UpdateRefusal {
+func rejected(f *failure.Error, r UpdateRefusal) error {
 	r.Failure = failure.FromError(f.With(r))
 	return &r
 }
 
-// CheckUpdate returns why an update is rejected that the code does not name, or whose input is not
-// of the declared type, or nil. It refuses the request if an input is missing.
-func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) (*UpdateRefusal, error) {
+// CheckUpdate rejects an update that the code does not name, or whose input is not of the declared
+// type, with an UpdateRefusal. It refuses the request if an input is missing.
+func CheckUpdate(code *engine.Workflow, u *engine.UpdateRequest) error {
 	if isOpen(code) {
 		return heldAgainstType(carried(code, u))
 	}
 	if !code.Names.Allows(engine.UpdateName, u.Name) {
 		known := code.Names.Of(engine.UpdateName)
 		f := failure.Newf("UnknownUpdate", "no such update: %q; %s", u.Name, takes(code, engine.UpdateName, u.Name))
-		return rejected(f, UpdateRefusal{Known: known}), nil
+		return rejected(f, UpdateRefusal{Known: known})
 	}
 	declared := code.Names.Find(engine.UpdateName, u.Name)
 	if declared == nil || declared.Input.Check == nil {
-		return nil, nil
+		return nil
 	}
 	if len(u.Input) == 0 && declared.Input.Check(inputPlace, nil, true) != nil { // of None, nothing is missing
-		return nil, refusal.Invalid.New("update %q needs an input", u.Name).AtPlaceOf(nil, inputPlace)
+		return refusal.Invalid.New("update %q needs an input", u.Name).AtPlaceOf(nil, inputPlace)
 	}
 	if err := declared.Input.Check(inputPlace, u.Input, code.Names.Lenient); err != nil {
 		f := failure.Newf("BadInput", "update %q does not take this input: %v", u.Name, err)
-		return rejected(f, UpdateRefusal{At: refusal.PlaceOf(err, inputPlace)}), nil
+		return rejected(f, UpdateRefusal{At: refusal.PlaceOf(err, inputPlace)})
 	}
-	return nil, nil
+	return nil
 }
 
 // carried returns the start that an update carries, or nil.
@@ -197,21 +201,17 @@ func carried(code *engine.Workflow, u *engine.UpdateRequest) *engine.CarriedStar
 	return code.Carried(u.Name, u.Input)
 }
 
-// heldAgainstType returns why an update is rejected that carries a start: see Parser.CheckCarried.
-// It returns nil for a start without a fault, and for a nil one.
-func heldAgainstType(s *engine.CarriedStart) (*UpdateRefusal, error) {
+// heldAgainstType rejects an update that carries a wrong start: see Parser.CheckCarried. It returns
+// nil if the update carries none.
+func heldAgainstType(s *engine.CarriedStart) error {
 	if s == nil {
-		return nil, nil
+		return nil
 	}
 	err := (&Parser{}).CheckCarried(s, inputPlace+"."+s.At) // the caller bounds it
-	if err == nil {
-		return nil, nil
+	if r, ok := errors.AsType[*refusal.Error](err); ok {
+		return rejected(failure.Newf("BadInput", "%s", r.Detail), UpdateRefusal{At: r.At, Known: r.Known})
 	}
-	var r *refusal.Error
-	if !errors.As(err, &r) {
-		return nil, err
-	}
-	return rejected(failure.Newf("BadInput", "%s", r.Detail), UpdateRefusal{At: r.At, Known: r.Known}), nil
+	return err
 }
 
 // CheckCarried refuses a start that a request carries for later: one whose type does not exist,

@@ -132,12 +132,14 @@ func refusedSignal(t *session.Session, run *engine.Run, arrives history.Event) (
 		return nil, nil
 	}
 	code := session.TypeOf(t, run)
-	err, hung := session.Bounded(t.Process, command.Taken(code, engine.SignalName, signal.SignalName), code, func(code *engine.Workflow) error { return command.CheckSignalOfCode(code, signal) })
-	var refused *refusal.Error
-	if hung == nil && errors.As(err, &refused) {
+	err := session.Bounded(t.Process, command.Taken(code, engine.SignalName, signal.SignalName), code, func(code *engine.Workflow) error { return command.CheckSignalOfCode(code, signal) })
+	if errors.Is(err, refusal.NotReady) {
+		return nil, err
+	}
+	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		return failure.FromError(failure.New(failure.ErrInvalid.Type, refused.Detail)), nil
 	}
-	return nil, hung
+	return nil, nil
 }
 
 // lookForDelivery reads whether the message has arrived before: at the latest run, or at an earlier

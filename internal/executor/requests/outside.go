@@ -1,7 +1,6 @@
 package requests
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,8 +92,8 @@ func checkResult(ctx context.Context, t *session.Session, run *engine.Run, activ
 	if code == nil {
 		return nil
 	}
-	err, hung := session.Bounded(t.Process, code.Result, code, func(code *engine.Activity) error { return command.CheckResult(code, result) })
-	if err := cmp.Or(hung, err); err != nil {
+	err := session.Bounded(t.Process, code.Result, code, func(code *engine.Activity) error { return command.CheckResult(code, result) })
+	if err != nil {
 		return t.RequireFresh(ctx, err)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package requests
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -142,19 +141,15 @@ func (c *updateCall) breaks(code *engine.Workflow) bool {
 		code    *engine.Workflow
 		request engine.UpdateRequest
 	}
-	type verdict struct {
-		rejected *command.UpdateRefusal
-		err      error
-	}
-	v, hung := session.Bounded(c.process, command.TakenByUpdate(code, &c.request), claim{code, c.request}, func(of claim) (v verdict) {
-		v.rejected, v.err = command.CheckUpdate(of.code, &of.request)
-		return v
+	err := session.Bounded(c.process, command.TakenByUpdate(code, &c.request), claim{code, c.request}, func(of claim) error {
+		return command.CheckUpdate(of.code, &of.request)
 	})
-	if r := v.rejected; r != nil {
+	if r, ok := errors.AsType[*command.UpdateRefusal](err); ok {
 		c.answer.Stage, c.answer.Failure, c.answer.At, c.answer.Known = schema.StageRejected, r.Failure, r.At, r.Known
+		return true
 	}
-	c.err = cmp.Or(hung, v.err)
-	return v.rejected != nil || c.err != nil
+	c.err = err
+	return err != nil
 }
 
 // retryTooLarge goes on after the commit of the calls' task has failed with err: if it was too

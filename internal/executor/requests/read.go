@@ -1,7 +1,6 @@
 package requests
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -256,8 +255,8 @@ func (s *Requests) Query(ctx context.Context, q *command.Query) (*schema.QueryRe
 			return err
 		}
 		code := session.TypeOf(t, run)
-		err, hung := session.Bounded(t.Process, command.Taken(code, engine.QueryName, q.Name()), q, func(q *command.Query) error { return command.CheckQuery(code, q) })
-		if err := cmp.Or(hung, err); err != nil {
+		err = session.Bounded(t.Process, command.Taken(code, engine.QueryName, q.Name()), q, func(q *command.Query) error { return command.CheckQuery(code, q) })
+		if err != nil {
 			return err
 		}
 		if err := refused(t, run, runner.CodeQuery); err != nil {

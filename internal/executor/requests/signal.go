@@ -1,7 +1,6 @@
 package requests
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -68,8 +67,7 @@ func checkSignal(ctx context.Context, t *session.Session, run *engine.Run, signa
 // takesSignal refuses a signal that the contract of code does not have.
 func takesSignal(t *session.Session, code *engine.Workflow, signal history.Event) error {
 	a := signal.Attributes.(*history.WorkflowExecutionSignaled)
-	err, hung := session.Bounded(t.Process, command.Taken(code, engine.SignalName, a.SignalName), code, func(code *engine.Workflow) error { return command.CheckSignal(code, a) })
-	return cmp.Or(hung, err)
+	return session.Bounded(t.Process, command.Taken(code, engine.SignalName, a.SignalName), code, func(code *engine.Workflow) error { return command.CheckSignal(code, a) })
 }
 
 // lookForSignal reads whether a signal has arrived at a run that is not open: at the one that the

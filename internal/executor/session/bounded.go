@@ -10,13 +10,13 @@ import (
 )
 
 // Bounded returns what a check of in returns. If the check calls code of the program, it gets the
-// time of a query's handler, because the caller holds the lock of a workflow. hung says that it has
-// not returned in time. It then goes on by itself, and nobody waits for it. While mostHanging
-// checks of a type go on, further ones hang at once. in is an argument, because a check that
-// captures it would cost an allocation.
-func Bounded[I, R any](s *Process, of engine.Value, in I, check func(I) R) (r R, hung error) {
+// time of a query's handler, because the caller holds the lock of a workflow. If it has not
+// returned in time, Bounded refuses the value with refusal.NotReady. The check then goes on by
+// itself, and nobody waits for it. While mostHanging checks of a type go on, further values are
+// refused at once. in is an argument, because a check that captures it would cost an allocation.
+func Bounded[I any](s *Process, of engine.Value, in I, check func(I) error) error {
 	if of.RunsCode == nil || !of.RunsCode() {
-		return check(in), nil
+		return check(in)
 	}
 	return guarded(s, of.Type, in, check)
 }
@@ -25,12 +25,12 @@ func Bounded[I, R any](s *Process, of engine.Value, in I, check func(I) R) (r R,
 // would escape from Bounded, and cost each check an allocation.
 //
 //go:noinline
-func guarded[I, R any](s *Process, of reflect.Type, in I, check func(I) R) (r R, hung error) {
+func guarded[I any](s *Process, of reflect.Type, in I, check func(I) error) error {
 	if s.hanging.full(of) {
-		return r, errHung(s.Options.QueryFor)
+		return errHung(s.Options.QueryFor)
 	}
 	one := &checking{of: of}
-	came := make(chan R, 1) // not a variable: a check that hangs may still write to it
+	came := make(chan error, 1) // not a variable: a check that hangs may still write to it
 	ended := s.World.Guard(s.Options.QueryFor, func() {
 		defer s.hanging.end(one)
 		came <- check(in)
@@ -39,9 +39,9 @@ func guarded[I, R any](s *Process, of reflect.Type, in I, check func(I) R) (r R,
 		s.hanging.add(one)
 	}
 	if !ended || len(came) == 0 {
-		return r, errHung(s.Options.QueryFor)
+		return errHung(s.Options.QueryFor)
 	}
-	return <-came, nil
+	return <-came
 }
 
 // errHung refuses a request whose value is not decoded within limit.

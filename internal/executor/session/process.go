@@ -94,8 +94,7 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, Lists: ports.Lister != nil, NewID: world.ID, Now: world.Now},
 	}
 	p.parser.Guard = func(of engine.Value, check func() error) error {
-		err, hung := Bounded(p, of, check, func(check func() error) error { return check() })
-		return cmp.Or(hung, err)
+		return Bounded(p, of, check, func(check func() error) error { return check() })
 	}
 	return p
 }
