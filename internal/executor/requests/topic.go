@@ -154,7 +154,7 @@ func (r *topicReader) look(ctx context.Context) error {
 		patience = r.end.Sub(r.process.World.Now())
 	}
 	return lookIn(ctx, r.process, patience, end, r.of.Workflow(), r.runID, func(t *session.Session, run *engine.Run) error {
-		err := r.see(run, &topicPage{of: r.of, session: t, latest: t.Run(), others: &r.others, log: &topicLog{ctx, t}})
+		err := r.see(run, &topicPage{of: r.of, session: t, latest: t.Run(), others: &r.others, ctx: ctx})
 		if errors.Is(err, outcome.ErrStale) {
 			r.others = newOtherRuns() // one of them is being deleted
 		}

@@ -2,6 +2,7 @@ package requests
 
 import (
 	"cmp"
+	"context"
 	"errors"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -19,7 +20,7 @@ type topicPage struct {
 	session *session.Session
 	latest  *engine.Run // of the workflow
 	others  *otherRuns
-	log     *topicLog // nil in an answer that must not read
+	ctx     context.Context // of reads; nil in an answer that must not read
 
 	answer *schema.TopicResponse
 	size   int
@@ -219,7 +220,7 @@ func (p *topicPage) commit(run *engine.Run, slot uint32) (*history.Commit, error
 	if c := p.fetched[slot]; c != nil && p.fetchedOf == run.State.RunID {
 		return c, nil
 	}
-	if p.log == nil {
+	if p.ctx == nil {
 		return nil, errReads
 	}
 	end := slot
@@ -227,7 +228,7 @@ func (p *topicPage) commit(run *engine.Run, slot uint32) (*history.Commit, error
 		size += run.SizeOf(end)
 	}
 	p.fetched, p.fetchedOf = map[uint32]*history.Commit{}, run.State.RunID
-	for c, err := range p.log.commits(run, slot, end) {
+	for c, err := range p.session.View.Between(p.ctx, run, slot, end) {
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +243,7 @@ func (p *topicPage) commit(run *engine.Run, slot uint32) (*history.Commit, error
 // end says in the answer that a run has closed, and which run goes on with the topic. An answer
 // that says what a reset has withdrawn has no items.
 func (p *topicPage) end(run *engine.Run) error {
-	stale := p.log == nil && run.State.Next() == "" // another process may have reset the run
+	stale := p.ctx == nil && run.State.Next() == "" // another process may have reset the run
 	if !run.State.Status.Closed() || stale {
 		return nil
 	}

@@ -2,7 +2,6 @@ package requests
 
 import (
 	"cmp"
-	"context"
 	"errors"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -16,17 +15,6 @@ const otherBytes = 4 << 20
 
 // errTooFar says that an answer would need more than session.MaxLookBack other runs.
 var errTooFar = errors.New("the run is too far")
-
-// topicLog reads what memory lacks of a workflow's log.
-type topicLog struct {
-	ctx context.Context
-	of  *session.Session
-}
-
-// commits returns commits of a run, from a slot on, before another one.
-func (l *topicLog) commits(run *engine.Run, from, end uint32) engine.Commits {
-	return l.of.View.Between(l.ctx, run, from, end)
-}
 
 // otherRuns are the runs beside the latest that a request has read. They have closed, so they never
 // change.
@@ -70,12 +58,12 @@ func (p *topicPage) run(id history.RunID) (*engine.Run, error) {
 	switch {
 	case ok:
 		return run, nil
-	case p.log == nil:
+	case p.ctx == nil:
 		return nil, errReads
 	case p.others.left == 0:
 		return nil, errTooFar
 	}
-	run, err := p.log.of.View.Other(p.log.ctx, id)
+	run, err := p.session.View.Other(p.ctx, id)
 	if err == nil {
 		p.others.add(id, run)
 	}
@@ -165,10 +153,10 @@ func (p *topicPage) resetOf(run *engine.Run) (next history.RunID, reset *engine.
 		if number-run.Number > session.MaxLookBack {
 			break // so many numbers without a run: the latest has the items as well
 		}
-		if p.log == nil {
+		if p.ctx == nil {
 			return "", nil, errReads
 		}
-		first, err := p.log.of.View.Reader.FirstCommit(p.log.ctx, p.of.Workflow(), number)
+		first, err := p.session.View.Reader.FirstCommit(p.ctx, p.of.Workflow(), number)
 		if err != nil {
 			return "", nil, err
 		}
