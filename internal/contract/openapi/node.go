@@ -7,6 +7,7 @@ import (
 	"iter"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -51,9 +52,10 @@ func key(name string) *yaml.Node {
 	return n
 }
 
-func no() *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "false"} }
-
-func yes() *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"} }
+// truth returns a truth value.
+func truth(value bool) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(value)}
+}
 
 // list returns a list. Texts and numbers are on one line.
 func list(all ...*yaml.Node) *yaml.Node {
@@ -233,10 +235,7 @@ func nodeOf(d *json.Decoder) *yaml.Node {
 		}
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: token.String()}
 	case bool:
-		if !token {
-			return no()
-		}
-		return yes()
+		return truth(token)
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 }

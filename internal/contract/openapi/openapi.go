@@ -37,7 +37,7 @@ func Read(text []byte) (*API, error) {
 func (a *API) Write(d *contract.Document) (text []byte, err error) {
 	w := &writer{
 		api: a.root, d: d, paths: object(), schemas: object(), defs: map[string]string{}, ids: map[string]bool{},
-		models: map[string]bool{}, inputs: map[string]*yaml.Node{}, memos: map[string]*yaml.Node{}, attributes: map[string]*yaml.Node{}, attributeTypes: map[string]*yaml.Node{},
+		models: map[string]bool{}, shared: map[[2]string]*yaml.Node{},
 	}
 	defer func() {
 		switch p := recover().(type) {
@@ -67,10 +67,8 @@ type writer struct {
 	defs           map[string]string // the names of components by those of $defs
 	ids            map[string]bool   // of operations
 	models         map[string]bool   // the names, by modelName, of what generators make a type of
-	// The inputs, memos and search attributes of starts by workflow type. They are references.
-	inputs, memos, attributes map[string]*yaml.Node
-	// The values of search attributes by type. They are references, too.
-	attributeTypes map[string]*yaml.Node
+	// shared are references to the components that several schemas refer to: see share.
+	shared map[[2]string]*yaml.Node
 }
 
 // missing is what write panics with if the API's document lacks a part.
@@ -264,6 +262,16 @@ func (w *writer) typed(name, workflow string) *yaml.Node {
 	return n
 }
 
+// share returns a reference to a component that is made when it is first needed. Its name is that of
+// a workflow type, or of a type of search attributes, and what it is of that.
+func (w *writer) share(of, what string, create func() *yaml.Node) *yaml.Node {
+	key := [2]string{of, what} // two types may have the same camel
+	if w.shared[key] == nil {
+		w.shared[key] = w.add(camel(of)+what, create())
+	}
+	return clone(w.shared[key])
+}
+
 // input returns the schema of the input of a workflow type. What generators make types of is a
 // component: the tool openapi-python-client reads the only form of a choice twice, and takes a type
 // within it for a duplicate the second time.
@@ -272,34 +280,30 @@ func (w *writer) input(workflow, description string) *yaml.Node {
 	if len(inline(input)) == 0 && !isObject(input) {
 		return w.value(w.d.Workflows[workflow].Input, description)
 	}
-	if w.inputs[workflow] == nil {
-		w.inputs[workflow] = w.add(camel(workflow)+"Input", input)
-	}
-	return object("description", description, "$ref", get(w.inputs[workflow], "$ref").Value)
+	component := w.share(workflow, "Input", func() *yaml.Node { return input })
+	return object("description", description, "$ref", get(component, "$ref").Value)
 }
 
 // memo returns the schema of the memo of a workflow type.
 func (w *writer) memo(workflow string) *yaml.Node {
-	if w.memos[workflow] == nil {
+	return w.share(workflow, "Memo", func() *yaml.Node {
 		all, fields := w.d.Workflows[workflow].Memo, object()
 		for _, name := range contract.Sorted(all) {
 			set(fields, name, w.value(all[name], ""))
 		}
-		w.memos[workflow] = w.add(camel(workflow)+"Memo", w.withFields("Memo", fields))
-	}
-	return clone(w.memos[workflow])
+		return w.withFields("Memo", fields)
+	})
 }
 
 // searchAttributes returns the schema of the search attributes of a workflow type.
 func (w *writer) searchAttributes(workflow string) *yaml.Node {
-	if w.attributes[workflow] == nil {
+	return w.share(workflow, "SearchAttributes", func() *yaml.Node {
 		all, fields := w.d.Workflows[workflow].SearchAttributes, object()
 		for _, name := range contract.Sorted(all) {
 			set(fields, name, w.attribute(all[name]))
 		}
-		w.attributes[workflow] = w.add(camel(workflow)+"SearchAttributes", w.withFields("SearchAttributes", fields))
-	}
-	return clone(w.attributes[workflow])
+		return w.withFields("SearchAttributes", fields)
+	})
 }
 
 // withFields returns an API's schema of values by name that has these fields besides.
@@ -318,11 +322,10 @@ func (w *writer) attribute(typ string) *yaml.Node {
 	if value == nil {
 		return reference(name)
 	}
-	if w.attributeTypes[typ] == nil {
-		w.attributeTypes[typ] = w.add(camel(typ)+"Attribute", object("description", "The value of a search attribute of the type "+typ+".",
-			"type", "object", "required", list(scalar(typ)), "additionalProperties", no(), "properties", object(typ, value)))
-	}
-	return clone(w.attributeTypes[typ])
+	return w.share(typ, "Attribute", func() *yaml.Node {
+		return object("description", "The value of a search attribute of the type "+typ+".",
+			"type", "object", "required", list(scalar(typ)), "additionalProperties", truth(false), "properties", object(typ, value))
+	})
 }
 
 // starts adds the operation that starts a run of any type.

@@ -98,7 +98,7 @@ func (w *writer) setRequest(o *yaml.Node, g *group, id, base string, needed bool
 		}
 		required.Content = append(required.Content, scalar("input"))
 		set(n, "required", required)
-		set(get(o, "requestBody"), "required", yes())
+		set(get(o, "requestBody"), "required", truth(true))
 	}
 	set(get(o, "requestBody", "content", "application/json"), "schema", w.add(id+"Request", n))
 }
