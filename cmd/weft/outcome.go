@@ -45,8 +45,8 @@ func suggest(err error, name string, rejected *client.Rejected) error {
 	if p := (*client.Problem)(nil); errors.As(err, &p) {
 		known = p.Known
 	}
-	if like := near.Name(name, known); like != "" && like != name {
-		return fmt.Errorf("%w: did you mean %q?", err, like)
+	if hint := near.Hint(name, known); hint != "" {
+		return fmt.Errorf("%w%s", err, hint)
 	}
 	return err
 }

@@ -54,13 +54,9 @@ func unknown(err error) error {
 // shapeOfStart returns the shape of the input of a workflow type, or nil if there is no contract.
 func shapeOfStart(typ string) func(context.Context, *client.Client) (*cli.Shape, error) {
 	return func(ctx context.Context, api *client.Client) (*cli.Shape, error) {
-		d, err := api.TypeContract(ctx, typ)
-		if err != nil {
-			return nil, unknown(err)
-		}
-		w := d.Workflows[typ]
-		if w == nil {
-			return nil, nil
+		d, w, err := typeContract(ctx, api, typ)
+		if err != nil || w == nil {
+			return nil, err
 		}
 		return &cli.Shape{What: typ, Contract: d, Schema: w.Input}, nil
 	}
@@ -107,7 +103,13 @@ func (t target) contract(ctx context.Context, api *client.Client) (*client.Contr
 	if typ == "" {
 		return nil, nil, nil
 	}
-	d, err := api.TypeContract(ctx, typ, o)
+	return typeContract(ctx, api, typ, o)
+}
+
+// typeContract returns the contract of a workflow type, and what it says about the type. Both are
+// nil if the deployment does not say.
+func typeContract(ctx context.Context, api *client.Client, typ string, o ...client.ContractOptions) (*client.Contract, *client.WorkflowContract, error) {
+	d, err := api.TypeContract(ctx, typ, o...)
 	if err != nil {
 		return nil, nil, unknown(err)
 	}

@@ -261,13 +261,9 @@ func (p *spot) visibility(ctx context.Context, api *client.Client) (all []value,
 	if typ == "" || strings.Contains(p.typed, "=") {
 		return nil, nil
 	}
-	d, err := api.TypeContract(ctx, typ)
-	if err != nil {
-		return nil, unknown(err)
-	}
-	w := d.Workflows[typ]
-	if w == nil {
-		return nil, nil
+	_, w, err := typeContract(ctx, api, typ)
+	if err != nil || w == nil {
+		return nil, err
 	}
 	help, flag := map[string]string{}, "attribute"
 	if p.what == "memos" {

@@ -227,11 +227,7 @@ func (s *Shape) unknown(path []string, object *client.Schema, name string) error
 	for i, p := range object.Properties {
 		names[i] = p.Name
 	}
-	text := fmt.Sprintf("%s has no field %q; it has %s", of, name, contract.List(names))
-	if like := near.Name(name, names); like != "" {
-		text += fmt.Sprintf(": did you mean %q?", like)
-	}
-	return Errorf(Usage, "%s", text)
+	return Errorf(Usage, "%s has no field %q; it has %s%s", of, name, contract.List(names), near.Hint(name, names))
 }
 
 // kindsOf is kinds for what may have no contract.

@@ -1,7 +1,10 @@
 // Package near finds the name that a misspelt one is like.
 package near
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Name returns the name that is most like another one, or "" if none is like it.
 func Name(to string, names []string) (near string) {
@@ -21,6 +24,14 @@ func Name(to string, names []string) (near string) {
 		}
 	}
 	return near
+}
+
+// Hint is what an error about an unknown name ends with: the name that it is like, or nothing.
+func Hint(unknown string, names []string) string {
+	if like := Name(unknown, names); like != "" && like != unknown {
+		return fmt.Sprintf(": did you mean %q?", like)
+	}
+	return ""
 }
 
 // shortestPart is how long a part of a name has to be to be taken for it.
