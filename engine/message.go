@@ -108,7 +108,7 @@ type Message struct {
 	// is not known.
 	FirstFailed history.Timestamp `cbor:"24,keyasint,omitempty"`
 	// Since is set in the result of an execution of an attempt. It is the execution that had
-	// published the last batch of the activity, or the zero value: see Execution.Lets. A result
+	// published the last batch of the activity, or the zero value: see Execution.LetsEnd. A result
 	// without it, as earlier versions send them, stands for the attempt.
 	Since *Execution `cbor:"25,keyasint,omitempty"`
 	// By is set with Since. It is the Send of the attempt's message, whose Look and Copy the result
@@ -120,14 +120,14 @@ type Message struct {
 }
 
 // Overtaken reports whether a message has the result of an execution of an attempt from which
-// another execution has taken over: see Execution.Lets. The run has to be read after the message
+// another execution has taken over: see Execution.LetsEnd. The run has to be read after the message
 // was sent: before, it may lack the batches of the execution itself.
 func (r *Run) Overtaken(m *Message) bool {
 	if m.Kind != TakeResult || m.Since == nil {
 		return false
 	}
 	a := r.State.Activities[m.EventID]
-	return a != nil && !a.Publishing.Lets(m.Attempt, *m.Since)
+	return a != nil && !a.Publishing.LetsEnd(m.Attempt, *m.Since)
 }
 
 // TaskRetryDelay returns how long a failed workflow task waits for its next attempt: 1 s, doubled

@@ -214,14 +214,14 @@ type Execution struct {
 	Batch int `cbor:"3,keyasint,omitempty"`
 }
 
-// Lets reports whether an execution of an attempt may end it, with a result or a failure. e is the
+// LetsEnd reports whether an execution of an attempt may end it, with a result or a failure. e is the
 // execution that has published the last batch of the activity, and nil if none has. since is what
 // the ending execution knows: itself, without a batch, if it has published, and otherwise what e
 // was when it began.
 //
 // If another execution has published since then, that one has taken over, and its items would be
 // half a stream. So has one of a later attempt. Items of earlier attempts do not matter.
-func (e *Execution) Lets(attempt int, since Execution) bool {
+func (e *Execution) LetsEnd(attempt int, since Execution) bool {
 	if e == nil || e.Attempt != attempt {
 		return e == nil || e.Attempt < attempt
 	}

@@ -480,7 +480,7 @@ func TestResetOfBatches(t *testing.T) {
 
 // An execution ends its attempt unless another one has published since it knows, or a later attempt
 // has.
-func TestLets(t *testing.T) {
+func TestLetsEnd(t *testing.T) {
 	own, first := engine.Execution{ID: "own", Attempt: 2}, engine.Execution{ID: "first", Attempt: 2, Batch: 3}
 	for _, c := range []struct {
 		name      string
@@ -499,7 +499,7 @@ func TestLets(t *testing.T) {
 		{"a later attempt", &engine.Execution{ID: "next", Attempt: 3, Batch: 1}, own, false},
 		{"a later attempt, before it began", &engine.Execution{ID: "next", Attempt: 3, Batch: 1}, engine.Execution{ID: "next", Attempt: 3, Batch: 1}, false},
 	} {
-		if got := c.published.Lets(2, c.since); got != c.want {
+		if got := c.published.LetsEnd(2, c.since); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

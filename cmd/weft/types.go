@@ -156,7 +156,7 @@ func (p *contractPage) head(text string) {
 // unlisted is what the page says about a type that the program does not list, and has code for.
 const unlisted = "like any type that is not listed"
 
-// workflow adds a workflow type. If it is any, the program does not list it.
+// workflow adds a workflow type. isAny says that the program does not list it.
 func (p *contractPage) workflow(name string, w *client.WorkflowContract, isAny bool) {
 	var traits []string
 	if isAny {
@@ -196,7 +196,7 @@ func (p *contractPage) workflow(name string, w *client.WorkflowContract, isAny b
 	section(p, "memo", w.Memo, func(name string, schema *client.Schema) { p.add(1, cli.Plain, name+": "+schema.String()) })
 }
 
-// activity adds an activity type. If it is any, the program does not list it.
+// activity adds an activity type. isAny says that the program does not list it.
 func (p *contractPage) activity(name string, a *client.ActivityContract, isAny bool) {
 	if len(p.lines) > 0 {
 		p.lines = append(p.lines, "")

@@ -33,7 +33,7 @@ const missedFor = 15 * time.Second
 // build.
 const maxMissed = 100
 
-// listEvery is how much time is between two lists that searches cause: callers choose the names of
+// listEvery is the least time between two lists that searches cause: callers choose the names of
 // builds, and Lambda allows an account few lists.
 const listEvery = time.Second
 
@@ -137,8 +137,8 @@ func (v *versions) found(build, version string) (string, error) {
 	return version, nil
 }
 
-// look returns the version of a build if it is known. missing says that a search has failed a while
-// ago.
+// look returns the version of a build if it is known. missing says that a search has found none a
+// short while ago.
 func (v *versions) look(build string) (version string, missing bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -35,7 +35,7 @@ func (p *publisher) fenced() bool {
 	return errors.Is(p.ended, failure.ErrCanceled) || errors.Is(p.ended, failure.ErrActivityEnded)
 }
 
-// since returns what the execution knows of the batches of its activity: see engine.Execution.Lets.
+// since returns what the execution knows of the batches of its activity: see engine.Execution.LetsEnd.
 // published is the execution that has published the last batch, as far as is known. It may be this
 // one, with a batch whose put was not answered.
 func (p *publisher) since(published *engine.Execution) engine.Execution {
@@ -84,8 +84,8 @@ func (p *publisher) last(ctx context.Context) (*history.ActivityItemsPublished, 
 	return nil, err
 }
 
-// publishRest publishes what an attempt has collected that goes on outside. It does so also if the
-// attempt's time is over or it was asked to end: the token was handed out.
+// publishRest publishes what is still collected in an attempt that goes on outside. It does so also
+// if the attempt's time is over or it was asked to end: the token was handed out.
 func publishRest(ctx context.Context, p *publisher) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +138,7 @@ func withLast(ctx context.Context, t *session.Session, run *engine.Run, w *Attem
 	}
 	published := run.State.Activities[w.Delivery.EventID].Publishing
 	switch {
-	case last == nil && !published.Lets(w.Number, w.knows(published)):
+	case last == nil && !published.LetsEnd(w.Number, w.knows(published)):
 		return nil, t.RequireFresh(ctx, errOvertaken)
 	case last == nil, published != nil && published.ID == last.Execution && published.Batch >= last.Batch:
 		return []history.Event{e}, nil
@@ -178,7 +178,7 @@ func checkOvertaken(ctx context.Context, s *session.Process, w *Attempt) error {
 				return err
 			}
 		}
-		if by := run.State.Activities[w.Delivery.EventID].Publishing; !by.Lets(w.Number, w.knows(by)) {
+		if by := run.State.Activities[w.Delivery.EventID].Publishing; !by.LetsEnd(w.Number, w.knows(by)) {
 			return t.RequireFresh(ctx, errOvertaken)
 		}
 		return nil

@@ -24,8 +24,8 @@ const (
 	collectFor   = time.Second
 	collectItems = 100
 	collectBytes = 64 << 10
-	// collectRetry is the longest wait before a batch is tried again whose time has come and that
-	// the store has refused for now.
+	// collectRetry is the longest wait before a batch that is due is tried again, after the store
+	// has refused it for now.
 	collectRetry = 30 * time.Second
 	// batchBytes is the largest batch without large payloads.
 	batchBytes = 380 << 10
