@@ -224,8 +224,16 @@ func TestASignalOfCodeIsHeldAgainstTheContract(t *testing.T) {
 		p := d.Start(executor.Options{}, workflow.Bind(basket, runBasket, basketNames), workflow.Bind(sender, func(ctx workflow.Context, _ string) (string, error) {
 			texts := []string{}
 			to := workflow.External("w")
-			for _, sent := range []workflow.Future[workflow.None]{unknown.SendTo(ctx, to, basketItem{}), wrong.SendTo(ctx, to, 1), loose.SendTo(ctx, to, looseItem{"cup"}), capitals.SendTo(ctx, to, map[string]any{"SKU": "pot", "Quantity": nil}), limit.SendTo(ctx, to, looseItem{"x"})} {
-				switch _, err := sent.Get(ctx); {
+			for _, send := range []func() workflow.Future[workflow.None]{ // one after the other: signals on their way may overtake each other
+				func() workflow.Future[workflow.None] { return unknown.SendTo(ctx, to, basketItem{}) },
+				func() workflow.Future[workflow.None] { return wrong.SendTo(ctx, to, 1) },
+				func() workflow.Future[workflow.None] { return loose.SendTo(ctx, to, looseItem{"cup"}) },
+				func() workflow.Future[workflow.None] {
+					return capitals.SendTo(ctx, to, map[string]any{"SKU": "pot", "Quantity": nil})
+				},
+				func() workflow.Future[workflow.None] { return limit.SendTo(ctx, to, looseItem{"x"}) },
+			} {
+				switch _, err := send().Get(ctx); {
 				case err == nil:
 					texts = append(texts, "sent")
 				case errors.Is(err, client.ErrInvalid):
