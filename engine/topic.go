@@ -214,10 +214,10 @@ type Execution struct {
 	Batch int `cbor:"3,keyasint,omitempty"`
 }
 
-// LetsEnd reports whether an execution of an attempt may end it, with a result or a failure. e is the
-// execution that has published the last batch of the activity, and nil if none has. since is what
-// the ending execution knows: itself, without a batch, if it has published, and otherwise what e
-// was when it began.
+// LetsEnd reports whether an execution of an attempt may end it, with a result or a failure. e is
+// the execution that has published the last batch of the activity, and nil if none has. since is
+// what the ending execution knows: itself, without a batch, if it has published, and otherwise what
+// e was when it began.
 //
 // If another execution has published since then, that one has taken over, and its items would be
 // half a stream. So has one of a later attempt. Items of earlier attempts do not matter.

@@ -11,9 +11,9 @@ import (
 )
 
 // declare sets the limits that a type declares with its method JSONSchema, if the type is a string,
-// a boolean or a number without a decoder of its own. Of the schema it reads the keywords at the top
-// that a tag may have too, and const, exclusiveMinimum and exclusiveMaximum. A schema for values of
-// another kind limits nothing: the Go type decides what decodes.
+// a boolean or a number without a decoder of its own. Of the schema it reads the keywords at the
+// top that a tag may have too, and const, exclusiveMinimum and exclusiveMaximum. A schema for
+// values of another kind limits nothing: the Go type decides what decodes.
 func (s *Shape) declare() {
 	switch s.Kind {
 	case String, Bool, Int, Uint, Float:

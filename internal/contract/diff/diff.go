@@ -219,7 +219,7 @@ func (d *differ) handled(at string, before, after *contract.Workflow) {
 	})
 }
 
-// listed adds a type that is listed from now on, and that the program took before without listing it.
+// listed adds a type that is listed from now on. The program took it before without listing it.
 func (d *differ) listed(at string) {
 	d.add(Change{
 		At: at, What: "is listed", Callers: Note, Runs: Note,
@@ -227,8 +227,8 @@ func (d *differ) listed(at string) {
 	})
 }
 
-// unlisted adds a type that the program takes from now on without listing it. what says what happens
-// to open runs.
+// unlisted adds a type that the program takes from now on without listing it. what says what
+// happens to open runs.
 func (d *differ) unlisted(at, what string) {
 	d.add(Change{
 		At: at, What: "is no longer listed", Callers: Note, Runs: Note,
@@ -256,8 +256,8 @@ func (d *differ) dynamic(at, kind string, before, after *contract.Workflow, adde
 	return true
 }
 
-// presence adds a name that is new or gone. For one that is gone, runs is the verdict for open runs,
-// and instead the advice.
+// presence adds a name that is new or gone. For one that is gone, runs is the verdict for open
+// runs, and instead the advice.
 func (d *differ) presence(at string, gone bool, runs Verdict, why, instead string) {
 	if !gone {
 		d.add(Change{At: at, What: "is added", Callers: Safe, Runs: Safe})

@@ -262,8 +262,8 @@ func (w *writer) typed(name, workflow string) *yaml.Node {
 	return n
 }
 
-// share returns a reference to a component that is made when it is first needed. Its name is that of
-// a workflow type, or of a type of search attributes, and what it is of that.
+// share returns a reference to a component that is made when it is first needed. Its name is that
+// of a workflow type, or of a type of search attributes, and what it is of that.
 func (w *writer) share(of, what string, create func() *yaml.Node) *yaml.Node {
 	key := [2]string{of, what} // two types may have the same camel
 	if w.shared[key] == nil {

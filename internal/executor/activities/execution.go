@@ -35,9 +35,9 @@ func (p *publisher) fenced() bool {
 	return errors.Is(p.ended, failure.ErrCanceled) || errors.Is(p.ended, failure.ErrActivityEnded)
 }
 
-// since returns what the execution knows of the batches of its activity: see engine.Execution.LetsEnd.
-// published is the execution that has published the last batch, as far as is known. It may be this
-// one, with a batch whose put was not answered.
+// since returns what the execution knows of the batches of its activity: see
+// engine.Execution.LetsEnd. published is the execution that has published the last batch, as far as
+// is known. It may be this one, with a batch whose put was not answered.
 func (p *publisher) since(published *engine.Execution) engine.Execution {
 	p.mu.Lock()
 	defer p.mu.Unlock()
