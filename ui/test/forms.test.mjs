@@ -345,6 +345,28 @@ test("a signal that was set aside is corrected in the fields of its type", async
   await closePage(page);
 });
 
+test("nothing moves below a pressed pointer", async () => {
+  const run = await waitingOrder(server, "forms-pressed");
+  const page = await openPage(browser, server, "#/runs");
+  await mockContract(page);
+  const unreadSignals = [{ name: "paid", count: 0, setAside: 1, setAsideEvents: [1] }];
+  const d = { ...(await api(server, "GET", "workflows/forms-pressed")), updatesInFlight: [], unreadSignals };
+  await page.route(/\/v1\/workflows\/forms-pressed(\?.*)?$/, (route) => route.fulfill({ json: d }));
+  await page.goto(`${server.url}/#/workflows/${run.workflowId}/${run.runId}`);
+  const send = button(page, "Send a corrected value");
+  await page.getByText("handles updates addItem, approve").waitFor();
+  await send.hover();
+  await page.mouse.down();
+  d.updatesInFlight = Array.from({ length: 9 }, (_, i) => ({ updateId: `pressed-${i}`, name: "touch", acceptedEventId: 1 }));
+  await page.waitForResponse(/forms-pressed(\?.*)?$/);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  assert.equal(await page.getByText("pressed-8").count(), 0, "the page has moved below the pointer");
+  await page.mouse.up();
+  await field(page.getByRole("dialog"), "Signal").waitFor();
+  await page.getByText("pressed-8").waitFor();
+  await closePage(page);
+});
+
 test("the inputs of schedules and of signals of batches have fields", async () => {
   const page = await openPage(browser, server, "#/schedules");
   await mockContract(page);

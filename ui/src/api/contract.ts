@@ -1,5 +1,6 @@
 // The contract of the program: which names a workflow type has, and which types their values have.
 import { useEffect, useState } from "preact/hooks";
+import { afterPress } from "../lib/press.js";
 import type { Defs, Schema } from "../schema/model.js";
 import { unknownPath, withFeature } from "./features.js";
 import { at, get } from "./http.js";
@@ -55,7 +56,7 @@ export function useContract(type: string, build: string | undefined): Contract |
   useEffect(() => {
     const abort = new AbortController();
     contractOf(type, build, abort.signal).then(
-      (contract) => setFound({ of, contract }),
+      (contract) => afterPress(() => setFound({ of, contract })),
       () => undefined,
     );
     return () => abort.abort();

@@ -1,9 +1,10 @@
 // What is shown refreshes by itself. A loader may wait at the server for news (a long poll); the
 // page then asks again at once. One that cannot wait is asked at an interval. Nothing is asked while
-// the tab is hidden, or after the user has paused the page.
+// the tab is hidden, or after the user has paused the page, and nothing changes below a pressed pointer.
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { drawn } from "./drawn.js";
+import { afterPress } from "./press.js";
 
 /** Whether the page refreshes itself. */
 export const live = signal(true);
@@ -94,6 +95,7 @@ export function useLive<T>(key: string, load: Loader<T>, early?: () => Loaded<T>
         let again: number | undefined = 0;
         try {
           const loaded = given ?? (await latest.current(one.signal, value, mayWait));
+          if (!given) await new Promise<void>(afterPress);
           if (whole.signal.aborted) return;
           failures = 0;
           value = loaded.value;
@@ -103,6 +105,7 @@ export function useLive<T>(key: string, load: Loader<T>, early?: () => Loaded<T>
         } catch (error) {
           if (whole.signal.aborted) return;
           if (!fresh) {
+            await new Promise<void>(afterPress);
             failures++;
             again = Math.min(longestPause, 1000 * 2 ** failures);
             setState({ key, value, error });

@@ -1,12 +1,23 @@
-// What a field does when it is left waits until a press of the pointer is over: otherwise the page
-// moves below the pointer, and the click that ended the visit misses its button.
+// What would move the page waits while the pointer is pressed: otherwise the button moves away below
+// the pointer, and the click misses it.
 
 let pressed = false;
-globalThis.addEventListener?.("pointerdown", () => (pressed = true), true);
-for (const end of ["pointerup", "pointercancel"]) globalThis.addEventListener?.(end, () => (pressed = false), true);
+const waiting: (() => void)[] = [];
+
+function release(): void {
+  pressed = false;
+  setTimeout(() => {
+    for (const then of waiting.splice(0)) then();
+  });
+}
+
+globalThis.addEventListener?.("pointerdown", (e) => (pressed = e.button === 0), true);
+// A press also ends without a click: by a scroll, a drag, a menu, or when the window is left.
+for (const end of ["pointerup", "pointercancel", "dragstart", "contextmenu"]) globalThis.addEventListener?.(end, release, true);
+globalThis.addEventListener?.("blur", release);
 
 /** Calls a function now, or after the click if the pointer is pressed. */
 export function afterPress(then: () => void): void {
-  if (!pressed) then();
-  else addEventListener("pointerup", () => setTimeout(then), { once: true, capture: true });
+  if (pressed) waiting.push(then);
+  else then();
 }
