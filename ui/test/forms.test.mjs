@@ -350,15 +350,33 @@ test("nothing moves below a pressed pointer", async () => {
   const page = await openPage(browser, server, "#/runs");
   await mockContract(page);
   const unreadSignals = [{ name: "paid", count: 0, setAside: 1, setAsideEvents: [1] }];
+  const updatesInFlight = Array.from({ length: 9 }, (_, i) => ({ updateId: `pressed-${i}`, name: "touch", acceptedEventId: 1 }));
   const d = { ...(await api(server, "GET", "workflows/forms-pressed")), updatesInFlight: [], unreadSignals };
-  await page.route(/\/v1\/workflows\/forms-pressed(\?.*)?$/, (route) => route.fulfill({ json: d }));
+  let shown = false;
+  let pressed;
+  const press = new Promise((done) => (pressed = done));
+  let held;
+  const asked = new Promise((done) => (held = done));
+  await page.route(/\/v1\/workflows\/forms-pressed(\?.*)?$/, async (route) => {
+    if (!shown) return route.fulfill({ json: d });
+    held();
+    await press;
+    return route.fulfill({ json: { ...d, updatesInFlight } });
+  });
   await page.goto(`${server.url}/#/workflows/${run.workflowId}/${run.runId}`);
   const send = button(page, "Send a corrected value");
   await page.getByText("handles updates addItem, approve").waitFor();
-  await send.hover();
-  await page.mouse.down();
-  d.updatesInFlight = Array.from({ length: 9 }, (_, i) => ({ updateId: `pressed-${i}`, name: "touch", acceptedEventId: 1 }));
-  await page.waitForResponse(/forms-pressed(\?.*)?$/);
+  shown = true;
+  await asked;
+  for (let on = false; !on; ) {
+    await send.hover();
+    await page.mouse.down();
+    on = await send.evaluate((e) => e.matches(":active"));
+    if (!on) await page.mouse.up(); // it has moved before
+  }
+  const described = page.waitForResponse(/forms-pressed(\?.*)?$/);
+  pressed();
+  await described;
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   assert.equal(await page.getByText("pressed-8").count(), 0, "the page has moved below the pointer");
   await page.mouse.up();

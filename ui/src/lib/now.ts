@@ -1,5 +1,6 @@
 // The server's present time, for what is shown relative to it.
 import { signal } from "@preact/signals";
+import { afterPress } from "./press.js";
 
 /** How far the server's clock is ahead of this one, in milliseconds. */
 let ahead = 0;
@@ -14,9 +15,8 @@ export function learnClock(date: string | null): void {
   if (Number.isFinite(difference)) ahead = Math.abs(difference) > 1500 ? difference : 0;
 }
 
-setInterval(() => {
+function tick(): void {
   if (!document.hidden) now.value = Date.now() + ahead;
-}, 1000);
-document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) now.value = Date.now() + ahead;
-});
+}
+setInterval(() => afterPress(tick), 1000);
+document.addEventListener("visibilitychange", tick);
