@@ -91,18 +91,19 @@ type attemptAudit struct {
 	delivered map[look]int // the highest delivery count among the copies
 	unclaimed map[look]int // deliveries of all copies before the commit was in the log
 	known     map[tried]known
-	failed    map[tried]int // the last attempt that was recorded as failed
+	failed    map[tried]int    // the last attempt that was recorded as failed
+	replaces  map[sending]bool // copies that replace executions which were overtaken
 }
 
 func newAttemptAudit() attemptAudit {
-	return attemptAudit{map[tried]int{}, map[effort]int{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
+	return attemptAudit{map[tried]int{}, map[effort]int{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}, map[sending]bool{}}
 }
 
 // clone returns a copy of a for a backup.
 func (a attemptAudit) clone() attemptAudit {
 	return attemptAudit{
 		maps.Clone(a.begun), maps.Clone(a.marked), maps.Clone(a.delivery), maps.Clone(a.early), maps.Clone(a.unnamed), cloneSets(a.copies),
-		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed),
+		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed), maps.Clone(a.replaces),
 	}
 }
 
@@ -147,13 +148,15 @@ func lookOf(m *engine.Message, at int) look {
 }
 
 // copied demands that the copies of a message do not multiply. Of the copies that wait at the same
-// time only one is replaced, once for each of its deliveries. Two cases do not count:
+// time only one is replaced, once for each of its deliveries. Three cases do not count:
 //
 //   - Before the commit is in the log, a copy has nothing to claim (decision 27). A copy that was
 //     sent then does not count later either, when it is sent on under the same number because it
 //     was kept for a build or a task queue.
 //   - A delivery that began before the commit landed may send one copy without a claim after it
 //     landed.
+//   - An execution that was overtaken sends a copy without a claim: see replaces. A copy whose
+//     reservation may be used runs without a claim, also after another one has been replaced.
 func (a *audit) copied(m *engine.Message) {
 	if m.Kind != engine.RunActivity || m.Look < 2 {
 		return
@@ -163,7 +166,7 @@ func (a *audit) copied(m *engine.Message) {
 		a.attempts.early[of] = true
 		return
 	}
-	if a.attempts.early[of] || a.attempts.unnamed[effort{workflow: m.WorkflowID, run: m.RunID.Number(), event: m.EventID}] {
+	if a.attempts.early[of] || a.attempts.replaces[of] || a.attempts.unnamed[effort{workflow: m.WorkflowID, run: m.RunID.Number(), event: m.EventID}] {
 		return
 	}
 	at, before := lookOf(m, m.Look), lookOf(m, m.Look-1)

@@ -3,20 +3,45 @@ package sim
 import (
 	"testing"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
+var copiedRun = history.NewRunID(1, [8]byte{7})
+
+// copyAt returns a copy of the message of an attempt at an activity of a run.
+func copyAt(look int, number uint64) *engine.Message {
+	return &engine.Message{Kind: engine.RunActivity, WorkflowID: "w", RunID: copiedRun, EventID: 5, Attempt: 1, Send: 1, Look: look, Copy: number}
+}
+
+// auditOfSeed1 returns an audit that has seen nothing, of a seed in which nothing was restored.
+func auditOfSeed1(t *testing.T) *audit {
+	t.Helper()
+	s := run(1)
+	if s.wrong != nil || s.has(restored) {
+		t.Fatalf("seed 1 is not calm enough for this test: %q", s.wrong)
+	}
+	return newAudit(s)
+}
+
+// deliver tells the audit that messages were delivered.
+func (a *audit) deliver(t *testing.T, all ...*engine.Message) {
+	t.Helper()
+	for _, m := range all {
+		body, err := history.EncodeBody(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.delivered(queue.Activities, []queue.Delivery{{Body: body}})
+	}
+}
+
 // TestCopiesAreCountedFromTheCommitOn checks how the audit counts copies before and after their
 // commit lands.
 func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 	t.Parallel()
-	copyAt := func(look int, number uint64) *engine.Message {
-		return &engine.Message{
-			Kind: engine.RunActivity, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{7}), EventID: 5, Attempt: 1, Send: 1, Look: look, Copy: number,
-		}
-	}
 	for name, test := range map[string]struct {
 		early, late []*engine.Message // delivered before the commit landed, and after
 		before      []*engine.Message // sent before it landed
@@ -40,20 +65,9 @@ func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := run(1)
-			if s.wrong != nil || s.has(restored) {
-				t.Fatalf("seed 1 is not calm enough for this test: %q", s.wrong)
-			}
-			a := newAudit(s)
-			deliver := func(all []*engine.Message) {
-				for _, m := range all {
-					body, err := history.EncodeBody(m)
-					if err != nil {
-						t.Fatal(err)
-					}
-					a.delivered(queue.Activities, []queue.Delivery{{Body: body}})
-				}
-			}
+			a := auditOfSeed1(t)
+			s := a.s
+			deliver := func(all []*engine.Message) { a.deliver(t, all...) }
 			send := func(all []*engine.Message) {
 				for _, m := range all {
 					a.copied(m)
@@ -66,6 +80,50 @@ func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 			send(test.after)
 			if got := s.wrong != nil; got != test.fails {
 				t.Errorf("fails: %v, want %v: %q", got, test.fails, s.wrong)
+			}
+		})
+	}
+}
+
+// Of two copies with the same look, one claims the attempt and is replaced, once for each of its
+// deliveries. The other one runs, because its reservation may be used. Its executions take over
+// from each other, and each that was overtaken sends a copy.
+func TestCopiesOfOvertakenExecutions(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		published string   // the execution that has published the last batch
+		sent      []uint64 // the copies that the overtaken execution sends
+		claimed   []uint64 // the copies that deliveries of the other copy send
+		fails     bool
+	}{
+		"a copy besides those of the one that has claimed": {published: "other", sent: []uint64{3}, claimed: []uint64{4, 5}},
+		"the same copy again":                              {published: "other", sent: []uint64{3, 3}, claimed: []uint64{4, 5}},
+		"two copies":                                       {published: "other", sent: []uint64{3, 6}, fails: true},
+		"nobody has published":                             {sent: []uint64{3}, fails: true},
+		"nobody else has published":                        {published: "own", sent: []uint64{3}, fails: true},
+		"a copy too many of the one that has claimed":      {published: "other", sent: []uint64{3}, claimed: []uint64{4, 5, 6}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := auditOfSeed1(t)
+			pending := &engine.PendingActivity{}
+			if test.published != "" {
+				pending.Publishing = &engine.Execution{ID: test.published, Attempt: 1, Batch: 1}
+				a.ends.by[test.published] = batchOf{name: test.published}
+			}
+			a.current[place{"w", 1}] = &engine.Run{Log: make([]*history.Commit, 1), State: &engine.State{Activities: map[int64]*engine.PendingActivity{5: pending}}}
+			a.deliver(t, copyAt(3, 1), copyAt(3, 1), copyAt(3, 2), copyAt(3, 2))
+			a.s.running = &actor{}
+			a.executes(activity.Info{WorkflowID: "w", RunID: string(copiedRun), EventID: 5, Attempt: 1}).name = "own"
+			for _, number := range test.sent {
+				a.sent(copyAt(4, number))
+			}
+			a.s.running = &actor{}
+			for _, number := range test.claimed {
+				a.sent(copyAt(4, number))
+			}
+			if got := a.s.wrong != nil; got != test.fails {
+				t.Errorf("fails: %v, want %v: %q", got, test.fails, a.s.wrong)
 			}
 		})
 	}

@@ -27,6 +27,8 @@ type attemptKey struct {
 
 // execution is one run of an activity's code.
 type execution struct {
+	of     attemptKey
+	copy   uint64 // the copy of its message that it sends because it was overtaken; 0 is none
 	name   string // in its items; empty if it has published nothing
 	began  int    // the step
 	landed bool   // it has published a batch
@@ -47,15 +49,47 @@ func newEndAudit() endAudit {
 
 // executes notes that the code of an activity begins.
 func (a *audit) executes(info activity.Info) *execution {
-	at, e := attemptKey{info.RunID, info.EventID, info.Attempt}, &execution{began: a.s.steps}
-	a.ends.all[at] = append(a.ends.all[at], e)
+	of := attemptKey{info.RunID, info.EventID, info.Attempt}
+	e := &execution{of: of, began: a.s.steps}
+	a.ends.all[of] = append(a.ends.all[of], e)
+	a.s.running.code = e
 	return e
+}
+
+// replaces looks at a message for an attempt that is about to be sent or kept. The actor that has
+// run an execution of the attempt sends a copy because that execution was overtaken. Such a copy
+// claims nothing. replaces demands that each execution sends one at most, and only if another
+// execution has published.
+func (a *audit) replaces(m *engine.Message) {
+	if m.Kind != engine.RunActivity || m.Look < 2 || a.s.running == nil || a.s.running.code == nil {
+		return
+	}
+	e := a.s.running.code
+	if e.of != (attemptKey{string(m.RunID), m.EventID, m.Attempt}) {
+		return
+	}
+	a.attempts.replaces[sending{m.Send, m.Copy}] = true
+	if e.copy != 0 && e.copy != m.Copy {
+		a.s.fail("an execution of attempt %d at event %d of %s sends two copies of its message", m.Attempt, m.EventID, m.WorkflowID)
+	}
+	e.copy = m.Copy
+	run := a.current[place{m.WorkflowID, m.RunID.Number()}]
+	if run == nil || run.State.Activities[m.EventID] == nil || a.s.has(restored) {
+		return
+	}
+	if last := run.State.Activities[m.EventID].Publishing; last == nil || e.name != "" && a.ends.by[last.ID].name == e.name {
+		a.s.fail("an execution of attempt %d at event %d of %s sends a copy of its message, and no other execution has published", m.Attempt, m.EventID, m.WorkflowID)
+	}
 }
 
 // checkEnds looks at a commit before it is folded. It demands that the end of an activity is that
 // of the execution that has published the last batch, or of one that began afterwards and has
-// published none. The last item that an execution has collected is in the log with its result.
+// published none. The last item that an execution has collected is in the log with its result. A
+// reset copies the ends of another run's activities, and their batches without items.
 func (a *audit) checkEnds(at store.Key, run *engine.Run, c *history.Commit) {
+	if c.FromReset() {
+		return
+	}
 	last := map[int64]*engine.Execution{}
 	for _, e := range c.InputEvents {
 		switch e := e.Attributes.(type) {

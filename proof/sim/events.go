@@ -180,6 +180,11 @@ type toldTimers struct {
 
 // PutTimers keeps timers, and reports what was kept.
 func (w toldTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
+	for _, timer := range timers {
+		if d, err := outbox.Decode(timer.Body); err == nil {
+			w.v.s.audit.replaces(d)
+		}
+	}
 	err := w.Timers.PutTimers(ctx, timers)
 	for _, timer := range timers {
 		if d, decodeErr := outbox.Decode(timer.Body); err == nil && decodeErr == nil {

@@ -121,6 +121,7 @@ type actor struct {
 	number  uint32    // its number in the events of the model; 0 means none
 	checks  bool      // it runs a step of the slow check
 	part    []queue.Delivery
+	code    *execution    // the code of an activity that it runs, or ran last
 	due     time.Time     // its caller's deadline
 	excused time.Duration // time beyond the deadline that does not count
 }
