@@ -98,10 +98,17 @@ func (l *code) runChildren(ctx workflow.Context, p program, t *tally) error {
 type childRecord struct {
 	made    []*engine.Run // without runs that continue others
 	ends    []*engine.Run // the last run of each chain
-	last    *engine.Run   // the last run of the last chain
 	parents []*engine.Run
 	events  []int64 // the events in the parents that initiated it
 	policy  history.ParentClosePolicy
+}
+
+// last returns the last run of the last chain; nil if no start has opened a run.
+func (f *childRecord) last() *engine.Run {
+	if len(f.ends) == 0 {
+		return nil
+	}
+	return f.ends[len(f.ends)-1]
 }
 
 // children returns the records of all children, by the request id of their start.
@@ -120,7 +127,6 @@ func (a *audit) children() map[string]*childRecord {
 			}
 			if started := run.State.Started; started.Parent != nil {
 				f := of(started.RequestID)
-				f.last = run
 				if started.ContinuedFrom == "" && started.OriginalRunID == "" {
 					f.made, f.ends = append(f.made, run), append(f.ends, run)
 				} else {
@@ -175,10 +181,10 @@ func (a *audit) checkOutcome(request string, f *childRecord, parent *engine.Run,
 			if !ok || done.InitiatedEventID != event {
 				continue
 			}
-			if f.last == nil {
+			if last := f.last(); last == nil {
 				a.s.fail("child %s completed, and never was", request)
 			} else if !slices.ContainsFunc(f.ends, func(end *engine.Run) bool { return ended(end, done.Result) }) {
-				result, _ := f.last.State.Outcome()
+				result, _ := last.State.Outcome()
 				a.s.fail("child %s ended with %s; its parent was told %s", request, result, done.Result)
 			}
 		}
@@ -193,16 +199,17 @@ func ended(run *engine.Run, result history.Payload) bool {
 
 // checkPolicy demands that a child ends soon after its parent if the close policy ends it.
 func (a *audit) checkPolicy(request string, f *childRecord) {
-	if f.last == nil {
+	child := f.last()
+	if child == nil {
 		if last := f.parents[len(f.parents)-1]; f.policy == history.AbandonChild && last.State.Next() == "" && !a.refused(last, f.events[len(f.events)-1]) {
 			a.s.fail("child %s was to outlive its parent, and was never started", request)
 		}
 		return
 	}
-	result, _ := f.last.State.Outcome()
+	result, _ := child.State.Outcome()
 	left := f.policy != history.AbandonChild && string(result) == `"`+alone+`"`
 	for _, p := range f.parents {
-		left = left && f.last.State.CloseTime.Sub(p.State.CloseTime) > patience/2+a.s.outages.excuse
+		left = left && child.State.CloseTime.Sub(p.State.CloseTime) > patience/2+a.s.outages.excuse
 	}
 	if left {
 		a.s.fail("child %s was to end with its parent, and was left alone", request)

@@ -251,7 +251,7 @@ func (l *life) checkAlone(children map[string]*childRecord) {
 	for _, s := range l.shifts {
 		for _, other := range l.shifts {
 			f, g := children[s.request], children[other.request]
-			if s == other || f.last == nil || g.last == nil {
+			if s == other || f.last() == nil || g.last() == nil {
 				continue
 			}
 			if when := l.a.s.restore.when; l.a.s.restore.ahead() && f.made[0].State.StartTime.Time().Before(when) {
@@ -259,8 +259,8 @@ func (l *life) checkAlone(children map[string]*childRecord) {
 			}
 			begins := g.made[0].State.StartTime
 			gap := l.a.s.clockGap()
-			if begins.Add(-gap) >= f.made[0].State.StartTime && begins.Add(gap) < f.last.State.CloseTime {
-				l.fail("has a run of %v, open until %v, and at %v another begins, of %v", s.at, f.last.State.CloseTime.Time(), begins.Time(), other.at)
+			if begins.Add(-gap) >= f.made[0].State.StartTime && begins.Add(gap) < f.last().State.CloseTime {
+				l.fail("has a run of %v, open until %v, and at %v another begins, of %v", s.at, f.last().State.CloseTime.Time(), begins.Time(), other.at)
 			}
 		}
 	}
@@ -275,7 +275,7 @@ func (l *life) checkEnding(children map[string]*childRecord, lives []*life) {
 	}
 	ends := l.policy() == stored.OverlapCancel || l.policy() == stored.OverlapTerminate
 	for _, s := range l.shifts {
-		last := children[s.request].last
+		last := children[s.request].last()
 		if last == nil {
 			continue
 		}
