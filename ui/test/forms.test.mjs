@@ -352,30 +352,30 @@ test("nothing moves below a pressed pointer", async () => {
   const unreadSignals = [{ name: "paid", count: 0, setAside: 1, setAsideEvents: [1] }];
   const updatesInFlight = Array.from({ length: 9 }, (_, i) => ({ updateId: `pressed-${i}`, name: "touch", acceptedEventId: 1 }));
   const d = { ...(await api(server, "GET", "workflows/forms-pressed")), updatesInFlight: [], unreadSignals };
-  let shown = false;
-  let pressed;
-  const press = new Promise((done) => (pressed = done));
-  let held;
-  const asked = new Promise((done) => (held = done));
+  let drawn = false;
+  let ask;
+  const asked = new Promise((done) => (ask = done));
+  let answer;
+  const answered = new Promise((done) => (answer = done));
   await page.route(/\/v1\/workflows\/forms-pressed(\?.*)?$/, async (route) => {
-    if (!shown) return route.fulfill({ json: d });
-    held();
-    await press;
+    if (!drawn) return route.fulfill({ json: d });
+    ask();
+    await answered;
     return route.fulfill({ json: { ...d, updatesInFlight } });
   });
   await page.goto(`${server.url}/#/workflows/${run.workflowId}/${run.runId}`);
   const send = button(page, "Send a corrected value");
   await page.getByText("handles updates addItem, approve").waitFor();
-  shown = true;
+  drawn = true;
   await asked;
-  for (let on = false; !on; ) {
+  for (let pressed = false; !pressed; ) {
     await send.hover();
     await page.mouse.down();
-    on = await send.evaluate((e) => e.matches(":active"));
-    if (!on) await page.mouse.up(); // it has moved before
+    pressed = await send.evaluate((e) => e.matches(":active"));
+    if (!pressed) await page.mouse.up(); // the button moved before the press
   }
   const described = page.waitForResponse(/forms-pressed(\?.*)?$/);
-  pressed();
+  answer();
   await described;
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   assert.equal(await page.getByText("pressed-8").count(), 0, "the page has moved below the pointer");

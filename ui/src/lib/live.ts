@@ -1,6 +1,6 @@
 // What is shown refreshes by itself. A loader may wait at the server for news (a long poll); the
 // page then asks again at once. One that cannot wait is asked at an interval. Nothing is asked while
-// the tab is hidden, or after the user has paused the page, and nothing changes below a pressed pointer.
+// the tab is hidden, or after the user has paused the page. Nothing changes below a pressed pointer.
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { drawn } from "./drawn.js";
@@ -103,9 +103,9 @@ export function useLive<T>(key: string, load: Loader<T>, early?: () => Loaded<T>
           if (!given) setState({ key, value, error: undefined });
           given = undefined;
         } catch (error) {
+          await new Promise<void>(afterPress);
           if (whole.signal.aborted) return;
           if (!fresh) {
-            await new Promise<void>(afterPress);
             failures++;
             again = Math.min(longestPause, 1000 * 2 ** failures);
             setState({ key, value, error });

@@ -7,7 +7,7 @@ const waiting: (() => void)[] = [];
 function release(): void {
   pressed = false;
   setTimeout(() => {
-    for (const then of waiting.splice(0)) then();
+    while (!pressed && waiting.length > 0) waiting.shift()?.();
   });
 }
 
@@ -16,8 +16,8 @@ globalThis.addEventListener?.("pointerdown", (e) => (pressed = e.button === 0), 
 for (const end of ["pointerup", "pointercancel", "dragstart", "contextmenu"]) globalThis.addEventListener?.(end, release, true);
 globalThis.addEventListener?.("blur", release);
 
-/** Calls a function now, or after the click if the pointer is pressed. */
+/** Calls a function now, or after the click if the pointer is pressed. The order of calls stays. */
 export function afterPress(then: () => void): void {
-  if (pressed) waiting.push(then);
+  if (pressed || waiting.length > 0) waiting.push(then);
   else then();
 }
