@@ -33,6 +33,7 @@ var optionCases = map[string]struct {
 	"Data":          {"passed", "--data=given", "given", ""},
 	"Backend":       {backend.Open(func(context.Context, []string) (*backend.Backend, error) { return nil, nil }), "", nil, ""},
 	"AllowedHosts":  {[]string{"passed"}, "--allowed-hosts=a,b", []string{"a", "b"}, ""},
+	"WebhookHosts":  {[]string{"passed.example"}, "--webhook-hosts=a.example,*.b.example", []string{"a.example", "*.b.example"}, ""},
 	"CORSOrigins":   {[]string{"http://passed"}, "--cors-origins=*", []string{"*"}, ""},
 	"Auth":          {true, "--no-auth", false, ""},
 	"NoAuth":        {true, "--auth", false, ""},
@@ -45,6 +46,7 @@ var optionCases = map[string]struct {
 	"Limits":        {engine.Limits{UpdatesInFlight: 1, UpdateBytesInFlight: 2, UpdatesInTotal: 3}, "--updates-in-flight=none --update-bytes-in-flight=5 --updates-in-total=6", engine.Limits{UpdatesInFlight: -1, UpdateBytesInFlight: 5, UpdatesInTotal: 6}, ""},
 	"KeyFile":       {"passed", "--key-file=given", "given", "Serve reads it"},
 	"Compress":      {true, "--compress=off", false, ""},
+	"Chain":         {true, "--no-chain", false, ""},
 	"SmallPayloads": {true, "--large-payloads", false, ""},
 	"TaskQueues": {
 		map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 2, Rate: Rate{PerSecond: 7, Burst: 9}}},

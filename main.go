@@ -24,6 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/options"
+	"github.com/seed-41655fb1/weft/internal/precheck"
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
@@ -41,7 +42,13 @@ import (
 // The garbage collector runs when the heap has grown by 400 %, and more often above half of the
 // memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program has set
 // others.
+//
+// With WEFT_CHECK=1 in the environment, Main serves weft check on standard input and output instead
+// of a server, and ends the process.
 func Main(r *Registry, sets ...Options) {
+	if precheck.Wanted(os.Getenv) {
+		os.Exit(precheck.Program{Types: r.types, Wrong: r.Err(), Build: local.BuildID()}.Main())
+	}
 	var f Flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."),
 		kong.Exit(func(code int) { os.Exit(min(code, usage)) }))
@@ -108,6 +115,9 @@ func Serve(ctx context.Context, r *Registry, sets ...Options) error {
 		return errors.New("the options Auth and NoAuth are both set: choose one")
 	}
 	if err := isolate.CheckLimits(o.Isolate); err != nil {
+		return err
+	}
+	if _, err := o.webhooks(); err != nil {
 		return err
 	}
 	if o.Greeting == nil {

@@ -1,11 +1,13 @@
 package weft
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"maps"
 	"net"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/backend"
@@ -15,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/internal/notify/guard"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/settings"
@@ -56,6 +59,10 @@ type Options struct {
 	// or * for all. If it is empty, a page of another origin can neither read a response nor write
 	// anything.
 	CORSOrigins []string
+	// WebhookHosts are the hosts that callers may have notified of the ends of runs: a name, *. and
+	// a name for all names below it, or * for all. If it is empty, all are. Private addresses are
+	// never connected to, and loopback addresses are.
+	WebhookHosts []string
 	// Limits bounds the updates of a run. A field that is 0 has its default (10 in flight, 20 MiB
 	// of their inputs, any number in total); a negative field is no limit.
 	Limits engine.Limits
@@ -70,6 +77,9 @@ type Options struct {
 	// Otherwise they may have 5 MiB: what is too large for an item of a table is kept separately,
 	// in Data.
 	SmallPayloads bool
+	// Chain runs the activity that follows from another in the process that ran the other, without
+	// a message, as if its author had set activity.Options.Inline. A deployment does so by default.
+	Chain bool
 	// TaskQueues are task queues for activities, besides those that activities are declared with.
 	// Each has the number of its activities that run at once, where 0 is 64 as on the default
 	// queue, and an optional rate.
@@ -119,13 +129,21 @@ type TaskQueue = limits.TaskQueue
 // and 1 at least. The zero Rate is no limit.
 type Rate = limits.Rate
 
+// webhooks returns the receivers that may be notified of the ends of runs.
+func (o *Options) webhooks() (guard.Policy, error) {
+	allowed, err := guard.Parse(cmp.Or(strings.Join(o.WebhookHosts, ","), "*"))
+	allowed.Local = true
+	return allowed, err
+}
+
 // local returns the settings of the server that is bound to an address, which it serves at url.
 func (o *Options) local(bound net.Addr, url string, keys codec.Keys, hub *observe.Hub) local.Options {
+	webhooks, _ := o.webhooks() // run has checked it
 	return local.Options{
 		URL: url, Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), NoPage: o.NoPage, DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
 		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, LogFailures: o.LogFailures, MemoryLimit: o.MemoryLimit, Isolate: isolate.OptionsOf(o.Isolate),
-		Executor: executor.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
+		Executor: executor.Options{Engine: engine.Options{Limits: o.Limits, Chain: o.Chain}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks, Webhooks: webhooks},
 	}
 }
 

@@ -57,6 +57,11 @@ type Options struct {
 	//   - An activity that has only one attempt (Retry.MaxAttempts is 1), that has a task queue, or
 	//     that follows one with a task queue is never run inline.
 	Inline bool
+	// Queued sends a message for the activity in any case, also in a deployment that treats all
+	// activities as if they were Inline, as one does by default. Set it for an activity that needs
+	// most of an invocation's time or memory, which the activities of a chain share. It excludes
+	// Inline.
+	Queued bool
 	// WaitCancellation makes code whose context is canceled wait until the activity has ended, with
 	// its result, its failure, or an error that is workflow.ErrCanceled. By default, the code
 	// continues at once with a *CanceledError. Either way the activity is asked to end.
@@ -142,7 +147,7 @@ func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Ou
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
 	return bridge.StartActivity[workflow.Future[Out]](&start[In]{ctx, in, a.options.Converter}, engine.ActivityCall{
-		ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation,
+		ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation, Queued: a.options.Queued,
 	})
 }
 
@@ -257,6 +262,9 @@ func (a Activity[In, Out]) check() error {
 func (o Options) check() error {
 	if o.StartToClose < 0 || o.ScheduleToClose < 0 || o.ScheduleToStart < 0 || o.Heartbeat < 0 || o.Pending < 0 {
 		return errors.New("a time in its options is negative")
+	}
+	if o.Inline && o.Queued {
+		return errors.New("its options have both Inline and Queued: set one of them")
 	}
 	_, err := engine.CompleteRetry(bridge.Retry(o.Retry).Policy())
 	return cmp.Or(err, engine.CheckTaskQueue(o.TaskQueue))

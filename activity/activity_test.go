@@ -97,6 +97,7 @@ var badOptions = map[string]activity.Options{
 	"make it with NewError":    {Retry: activity.Retry{NonRetryable: []*activity.Error{nil}}},
 	"in its options is":        {ScheduleToClose: -1},
 	"characters of a-z, 0-9":   {TaskQueue: "Reports"},
+	"both Inline and Queued":   {Inline: true, Queued: true},
 	"names that end in -dead":  {TaskQueue: "reports-dead"},
 	"is negative (at activity": {Retry: activity.Retry{InitialInterval: -1}},
 }

@@ -16,6 +16,9 @@ import (
 // Retry retries the failed task of a stuck run now. The task has succeeded when Retry returns nil.
 // It returns ErrNotReady with the failure if the code fails again: nothing was written, and the run
 // is retried later as before. It returns ErrNothingToDo if the run is not stuck.
+//
+// The updates that a stuck run has refused are not stored. If only those have failed, Retry replays
+// the run, and runs a task without updates.
 func (c *Client) Retry(ctx context.Context, workflowID, runID string) error {
 	unsure := false
 	_, err := c.do(ctx, request{

@@ -190,7 +190,7 @@ var byName = map[string]func(ctx context.Context, c *client.Client, name string)
 // withoutID are the methods whose request has no such id.
 var withoutID = []string{
 	"Count", "Costs", "List", "ListPage", "Schedules", "Schedule", "CompleteActivity", "FailActivity", "HeartbeatActivity",
-	"Builds", "Deployment", "Queues", "Redrive", "Types", "Contract", "TypeContract", "Batch", "Batches",
+	"Builds", "Deployment", "Queues", "Redrive", "Types", "Contract", "TypeContract", "Batch", "Batches", "WebhookSecret",
 }
 
 // A call with an invalid id or name returns ErrInvalid with the reason, whatever is wrong with it,

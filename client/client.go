@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -24,6 +25,8 @@ type Client struct {
 	header http.Header
 	newID  func() string
 	around []Interceptor
+
+	longestPause time.Duration
 }
 
 // Options tunes a Client. The zero value is the default.
@@ -41,6 +44,10 @@ type Options struct {
 	// NewID returns the ids of requests and updates that have none; nil returns random ones. It is
 	// for tests that want the same ids each time: two requests with one id are one request.
 	NewID func() string
+	// LongestPause is the longest pause between two requests of a call that waits, such as Result;
+	// 0 is five minutes. A server asks for such a pause if the run waits for a timer: a shorter one
+	// learns earlier of a cancellation, and costs more requests.
+	LongestPause time.Duration
 	// Interceptors wrap each call, the first outermost.
 	Interceptors []Interceptor
 }
@@ -70,7 +77,7 @@ func manyConnections() http.RoundTripper {
 // names. Of a header that two sets have, and of any other field, the last that is given counts.
 func New(address string, sets ...Options) *Client {
 	o := options.Of(sets)
-	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString, header: o.Header, around: o.Interceptors}
+	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString, header: o.Header, around: o.Interceptors, longestPause: cmp.Or(o.LongestPause, longestPause)}
 	if o.HTTP != nil {
 		c.http = o.HTTP
 		if t, ok := o.HTTP.Transport.(bridge.Transport); ok {

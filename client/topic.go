@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -45,19 +44,19 @@ func (c *Client) Topic(ctx context.Context, workflowID, runID, topic string, fro
 // WaitTopic is Topic, and waits if there is no item yet, until there is one or the run has closed.
 // The context bounds the wait.
 //
-// It is a request for each 20 s of the wait. On AWS each is 20 reads at most, and keeps a function
-// busy.
+// On a local server it is a request for each 20 s of the wait. On AWS it is one for each pause that
+// the function asks for: of five seconds at most, and of a read at least.
 func (c *Client) WaitTopic(ctx context.Context, workflowID, runID, topic string, from int64) (*TopicItems, error) {
 	q := topicQuery(runID, from)
-	wait := longPoll(q)
+	w := c.waiter(q)
 	for {
-		page, err := c.topic(ctx, workflowID, topic, q, wait)
+		page, err := c.topic(ctx, workflowID, topic, q, w)
 		if err != nil || len(page.Items) > 0 || page.More || page.Closed || page.Withdrawn != nil {
 			return page, err
 		}
 		q.Set("runId", string(page.RunID)) // the same run, even if another one is started
 		q.Set("from", strconv.FormatInt(page.Next, 10))
-		if err := c.pause(ctx, pollPause); err != nil {
+		if err := w.pause(ctx, page.RetryAfter); err != nil {
 			return nil, err
 		}
 	}
@@ -71,10 +70,10 @@ func topicQuery(runID string, from int64) url.Values {
 	return q
 }
 
-func (c *Client) topic(ctx context.Context, workflowID, topic string, q url.Values, wait func(time.Duration)) (*TopicItems, error) {
+func (c *Client) topic(ctx context.Context, workflowID, topic string, q url.Values, w *waiter) (*TopicItems, error) {
 	var page TopicItems
 	_, err := c.do(ctx, request{
-		Request: Request{"topic", workflowID, topic}, method: http.MethodGet, path: path(workflowID, "topics", url.PathEscape(topic)), query: q, bound: wait, answer: &page,
+		Request: Request{"topic", workflowID, topic}, method: http.MethodGet, path: path(workflowID, "topics", url.PathEscape(topic)), query: q, waiter: w, answer: &page,
 	})
 	if err == nil && (page.RunID == "" || page.Items == nil) {
 		err = errForm("request for a topic")

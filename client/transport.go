@@ -30,6 +30,9 @@ type request struct {
 	// bound sets, before an attempt, how long the server may take for it; nil if the request has no
 	// such bound.
 	bound func(limit time.Duration)
+	// waiter is the call that waits with the request; nil if it is not a request of such a call. It
+	// says the bound.
+	waiter *waiter
 	// answer is what a response of a status below 300, and of the expected status also, is decoded
 	// into.
 	answer any
@@ -53,12 +56,16 @@ func (c *Client) do(ctx context.Context, r request) (status int, err error) {
 }
 
 // send sends a request and returns the status of the response. It retries while the response is
-// lost, busy or unknown and the context allows it. Every request can be sent twice: those that
-// write carry an id.
+// lost, busy or unknown and the context allows it. A request that only waits is no attempt if it is
+// refused for lack of capacity: the call goes on until its context ends. Every request can be sent
+// twice: those that write carry an id.
 func (c *Client) send(ctx context.Context, r request) (status int, err error) {
 	deadline, bounded := ctx.Deadline()
+	if r.waiter != nil {
+		r.bound = r.waiter.bound
+	}
 	var before error
-	for attempt := 1; ; attempt++ {
+	for attempt, refusals := 1, 0; ; attempt++ {
 		if bounded && r.bound != nil {
 			r.bound(serverTime(time.Until(deadline)))
 		}
@@ -74,13 +81,20 @@ func (c *Client) send(ctx context.Context, r request) (status int, err error) {
 			return status, fmt.Errorf("%w; before that: %w", err, before)
 		}
 		var wait time.Duration
-		if !again(err, &wait) || ctx.Err() != nil || !bounded && attempt >= attempts {
+		retries := again(err, &wait)
+		pause := backoff(attempt, wait)
+		if r.waiter != nil && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
+			attempt--
+			refusals++
+			pause = refusedBackoff(refusals, wait)
+		}
+		if !retries || ctx.Err() != nil || !bounded && attempt >= attempts {
 			return status, err
 		}
 		if r.unsure != nil && !errors.Is(err, refusal.Busy) {
 			*r.unsure = true
 		}
-		if ended := c.pause(ctx, backoff(attempt, wait)); ended != nil {
+		if ended := c.pause(ctx, pause); ended != nil {
 			err = fmt.Errorf("%w; no time is left to send it again: %w", err, ended)
 			if before != nil {
 				err = fmt.Errorf("%w; before that: %w", err, before)
@@ -133,6 +147,11 @@ func (c *Client) once(ctx context.Context, r request, body []byte) (int, error) 
 	}
 	for name, values := range c.header {
 		req.Header[name] = values
+	}
+	if r.waiter != nil {
+		if waited := r.waiter.waited(); waited > 0 {
+			req.Header.Set(waitedHeader, waited.String())
+		}
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

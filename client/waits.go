@@ -31,7 +31,8 @@ type RunState = schema.RunState
 
 // The states of open runs.
 const (
-	// StateStuck is a run whose workflow task failed: it is retried, and the code goes no further.
+	// StateStuck is a run whose last workflow task failed. It is retried, and the code goes no
+	// further; or it had only updates, and the code waits as before.
 	StateStuck = schema.StateStuck
 	// StatePaused is a run that an operator has paused.
 	StatePaused = schema.StatePaused
@@ -62,7 +63,7 @@ type (
 
 // Waits returns where the code of the latest run waits, or of the run with runID, and for what. The
 // server replays the run's history with the code of its build, and writes nothing. It costs a read,
-// one more if an activity is pending or the run is stuck, and one for each child whose state is
+// one more if an activity is pending or a task is retried, and one for each child whose state is
 // read. A run that has closed waits for nothing. Waits returns an error that wraps ErrNotReady if
 // the run's code may not run now.
 func (c *Client) Waits(ctx context.Context, workflowID, runID string, sets ...DescribeOptions) (*Waits, error) {

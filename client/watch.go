@@ -22,16 +22,16 @@ import (
 //		runID, next = string(page.RunID), page.Next
 //	}
 //
-// It is a request for each 20 s of the wait. On AWS each is 16 reads at most, and keeps a function
-// busy.
+// On a local server it is a request for each 20 s of the wait. On AWS it is one for each pause that
+// the function asks for, of five seconds at most: one read, or four in the first.
 func (c *Client) WaitHistory(ctx context.Context, workflowID, runID string, from int64) (*History, error) {
 	q := runQuery(runID)
 	q.Set("from", strconv.FormatInt(from, 10))
-	wait := longPoll(q)
+	w := c.waiter(q)
 	for {
 		var page History
 		_, err := c.do(ctx, request{
-			Request: Request{"history", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "history"), query: q, bound: wait, answer: &page,
+			Request: Request{"history", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "history"), query: q, waiter: w, answer: &page,
 		})
 		switch {
 		case err != nil:
@@ -42,7 +42,7 @@ func (c *Client) WaitHistory(ctx context.Context, workflowID, runID string, from
 			return &page, nil
 		}
 		q.Set("runId", string(page.RunID)) // the same run, even if another one is started
-		if err := c.pause(ctx, pollPause); err != nil {
+		if err := w.pause(ctx, page.RetryAfter); err != nil {
 			return nil, err
 		}
 	}

@@ -55,6 +55,11 @@ type StartOptions struct {
 	// SearchAttributes are what the run is found by. workflow.Attribute.Set returns them. They are
 	// at most 32 and 2 KiB, and are never encrypted.
 	SearchAttributes []SearchAttribute
+	// Notify says who is notified when the workflow has ended: at most 4. If another run continues
+	// the first one, after a continue-as-new or a failure that is retried, the last run notifies.
+	// Each run of a Cron expression does. With the IDConflictPolicy useExisting, they are added to
+	// the open run, which has at most 16.
+	Notify []Notification
 }
 
 // Start is the run that an update or a signal starts if no open run takes it.
@@ -88,7 +93,7 @@ func (c *Client) startRequest(workflowType string, input history.Payload, o Star
 		Type: workflowType, Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()),
 		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: schema.Duration(o.RunTimeout),
 		StartDelay: schema.Duration(o.StartDelay), Retry: o.Retry.request(), Cron: o.Cron, ExecutionTimeout: schema.Duration(o.ExecutionTimeout),
-		Memo: memo(o.Memo), SearchAttributes: attributes(o.SearchAttributes),
+		Memo: memo(o.Memo), SearchAttributes: attributes(o.SearchAttributes), Notify: o.Notify,
 	}
 }
 
@@ -119,7 +124,8 @@ func (c *Client) start(ctx context.Context, workflowID, workflowType string, inp
 }
 
 // Run starts a run of a workflow type and waits until it has closed. It returns the run's result,
-// or its failure as an error. It is one request if the run ends within 20 s.
+// or its failure as an error. It is one request if the run ends while the server holds it: within
+// 20 s on a local server. After that it asks again, less and less often.
 //
 // A second Run under the id of a closed run starts another run, unless IDReusePolicy forbids it. If
 // a run of the id is open, Run returns ErrAlreadyStarted. With the IDConflictPolicy "useExisting",
@@ -130,7 +136,8 @@ func (c *Client) start(ctx context.Context, workflowID, workflowType string, inp
 // Result.
 func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (history.Payload, error) {
 	q, unsure := url.Values{}, false
-	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{query: q, bound: longPoll(q), unsure: &unsure})
+	w := c.waiter(q)
+	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{query: q, bound: w.bound, unsure: &unsure})
 	var lost *lostAnswer
 	switch {
 	case err != nil && ctx.Err() != nil && (unsure || errors.As(err, &lost) || errors.Is(err, refusal.OutcomeUnknown)):
@@ -138,16 +145,22 @@ func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input
 	case err != nil:
 		return nil, err
 	}
-	runID := answer.RunID
+	runID, closed := answer.RunID, false
+	var result history.Payload
 	if ended := answer.Outcome; ended != nil {
 		switch {
 		case ended.NewRunID != "": // the result is the next run's
 			runID = ended.NewRunID
 		case ended.Status.Closed():
 			return ended.Result, ended.Failure.Err()
+		case ended.RetryAfter > 0:
+			err = w.pause(ctx, ended.RetryAfter)
 		}
 	}
-	result, closed, err := c.result(ctx, answer.WorkflowID, string(runID))
+	if err == nil {
+		q.Set("runId", string(runID))
+		result, closed, err = c.result(ctx, answer.WorkflowID, q, w)
+	}
 	if !closed && ctx.Err() != nil {
 		err = fmt.Errorf("weft: workflow %q is started (run %s), and was open when the server last answered: %w", answer.WorkflowID, runID, err)
 	}
@@ -322,33 +335,22 @@ func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string)
 	return err
 }
 
-// longPoll makes a request wait for an event: for as long as the server does, or for what the
-// caller has left.
-func longPoll(q url.Values) (bound func(limit time.Duration)) {
-	bound = func(limit time.Duration) { q.Set("wait", limit.String()) }
-	bound(longest)
-	return bound
-}
-
-// pollPause is the wait between two such requests, because a stopping server answers at once.
-const pollPause = 50 * time.Millisecond
-
 // Result waits until the run has closed. It returns the run's result, or its failure as an error.
 // It follows a run that continues as new, is retried, has a next one by its cron expression, or was
 // reset while open, to the run that continues it. The context bounds the wait.
 func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.Payload, error) {
-	result, _, err := c.result(ctx, workflowID, runID)
+	q := runQuery(runID)
+	result, _, err := c.result(ctx, workflowID, q, c.waiter(q))
 	return result, err
 }
 
-// result is Result, and reports whether the run has closed: the error is its failure then.
-func (c *Client) result(ctx context.Context, workflowID, runID string) (result history.Payload, closed bool, err error) {
-	q := runQuery(runID)
-	wait := longPoll(q)
+// result is Result for a call that waits already. It reports whether the run has closed: the error
+// is its failure then.
+func (c *Client) result(ctx context.Context, workflowID string, q url.Values, w *waiter) (result history.Payload, closed bool, err error) {
 	for {
 		var answer schema.ResultResponse
 		status, err := c.do(ctx, request{
-			Request: Request{"result", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "result"), query: q, bound: wait, answer: &answer,
+			Request: Request{"result", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "result"), query: q, waiter: w, answer: &answer,
 		})
 		if err != nil {
 			return nil, false, err
@@ -363,7 +365,7 @@ func (c *Client) result(ctx context.Context, workflowID, runID string) (result h
 			return nil, false, errForm("request for a result")
 		}
 		q.Set("runId", string(answer.RunID)) // the same run, even if another one is started
-		if err := c.pause(ctx, pollPause); err != nil {
+		if err := w.pause(ctx, answer.RetryAfter); err != nil {
 			return nil, false, err
 		}
 	}
@@ -380,11 +382,13 @@ type (
 	PendingTimer = schema.PendingTimer
 	// PendingChild is a child workflow whose outcome has not arrived.
 	PendingChild = schema.PendingChild
+	// DescribedNotification is a notification of a run's end that somebody asked for.
+	DescribedNotification = schema.DescribedNotification
 	// UpdateInFlight is an update that was accepted and has not completed.
 	UpdateInFlight = schema.UpdateInFlight
 	// UnreadSignal counts the signals of one name that have not reached a run's code.
 	UnreadSignal = schema.UnreadSignal
-	// StuckTask is a workflow task that fails and is retried.
+	// StuckTask is a workflow task that fails and is retried, or one that had only updates.
 	StuckTask = schema.StuckTask
 	// Cost is what AWS would bill for a run so far.
 	Cost = schema.Cost
@@ -393,7 +397,7 @@ type (
 )
 
 // Describe returns the description of a run, from what is stored: it runs no code. It costs a read,
-// one more if an activity is pending or the run is stuck, and one for each child whose state is
+// one more if an activity is pending or a task is retried, and one for each child whose state is
 // read.
 func (c *Client) Describe(ctx context.Context, workflowID, runID string, sets ...DescribeOptions) (*Description, error) {
 	var answer Description
@@ -471,6 +475,8 @@ type Update struct {
 
 	client  *Client
 	outcome *schema.UpdateResponse // nil until it is known
+
+	retryAfter schema.Duration // the pause before the first poll
 }
 
 // UpdateOptions tunes an update. The zero value is the default.
@@ -493,11 +499,12 @@ func (c *Client) Update(ctx context.Context, workflowID, name string, input hist
 
 // Call sends an update and waits for its outcome: the handler's result, or its error.
 func (c *Client) Call(ctx context.Context, workflowID, name string, input history.Payload, o UpdateOptions) (history.Payload, error) {
+	waits := c.waiter(url.Values{})
 	u, err := c.update(ctx, workflowID, name, input, schema.StageCompleted, o)
 	if err != nil {
 		return nil, err
 	}
-	return u.Wait(ctx)
+	return u.wait(ctx, waits)
 }
 
 func (c *Client) update(ctx context.Context, workflowID, name string, input history.Payload, stage string, o UpdateOptions) (*Update, error) {
@@ -528,6 +535,7 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 		return nil, errForm("update")
 	}
 	u := &Update{ID: answer.UpdateID, WorkflowID: workflowID, RunID: answer.RunID, client: c}
+	u.retryAfter = answer.RetryAfter
 	u.keep(&answer)
 	return u, nil
 }
@@ -547,13 +555,24 @@ func (u *Update) keep(answer *schema.UpdateResponse) {
 // Wait waits for the outcome of the update: the handler's result, or its error. The context bounds
 // the wait; the update continues without it. Wait returns ErrNotFound if the update does not exist.
 func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
+	return u.wait(ctx, u.client.waiter(url.Values{}))
+}
+
+// wait is Wait for a call that waits already.
+func (u *Update) wait(ctx context.Context, w *waiter) (history.Payload, error) {
 	q := runQuery(string(u.RunID))
-	wait := longPoll(q)
+	w.bound = longPoll(q)
+	if u.outcome == nil && u.retryAfter > 0 {
+		if err := w.pause(ctx, u.retryAfter); err != nil {
+			return nil, err
+		}
+		u.retryAfter = 0
+	}
 	for u.outcome == nil {
 		var answer schema.UpdateResponse
 		_, err := u.client.do(ctx, request{
 			Request: Request{"poll", u.WorkflowID, u.ID},
-			method:  http.MethodGet, path: path(u.WorkflowID, "updates", url.PathEscape(u.ID)), query: q, bound: wait, answer: &answer,
+			method:  http.MethodGet, path: path(u.WorkflowID, "updates", url.PathEscape(u.ID)), query: q, waiter: w, answer: &answer,
 		})
 		if err != nil {
 			return nil, err
@@ -565,7 +584,7 @@ func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
 			return nil, errForm("poll of an update")
 		}
 		q.Set("runId", string(answer.RunID))
-		if err := u.client.pause(ctx, pollPause); err != nil {
+		if err := w.pause(ctx, answer.RetryAfter); err != nil {
 			return nil, err
 		}
 	}

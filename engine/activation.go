@@ -35,6 +35,8 @@ type Activation struct {
 	MaxBytes, MaxStarts int
 	// MaxConditions is that of Options. It is ignored on replay.
 	MaxConditions int
+	// Chain is that of Options. It is false on replay.
+	Chain bool
 	// HistoryBytes and SuggestContinueAsNew are what code can read.
 	HistoryBytes         int64
 	SuggestContinueAsNew bool
@@ -276,7 +278,7 @@ func acceptedIn(c *history.Commit) []UpdateRequest {
 
 // begin delivers everything before any code runs.
 func (in *Instance) begin(a *Activation) ([]*update, error) {
-	in.info.Now, in.rules = a.Time, a.Rules
+	in.info.Now, in.rules, in.chain = a.Time, a.Rules, a.Chain
 	clear(in.setAside)
 	if in.looks != nil {
 		clear(in.looks.inputs)

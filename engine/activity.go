@@ -33,6 +33,8 @@ type ActivityCall struct {
 	history.ActivityTaskScheduled
 	// WaitCancellation makes code whose scope is canceled wait until the activity has ended.
 	WaitCancellation bool
+	// Queued says that the activity always gets a message, whatever Options.Chain says.
+	Queued bool
 }
 
 // StartActivity starts an activity and returns the future of its result. Under a canceled scope, it
@@ -43,7 +45,10 @@ type ActivityCall struct {
 func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall, encode func() history.Payload) *coro.Future[history.Payload] {
 	in.s.MustRun("start an activity")
 	a, scheduled := &activity{scope: scope, wait: call.WaitCancellation}, new(call.ActivityTaskScheduled)
-	err := in.splitWith(scope, scheduled, func() { scheduled.Input, scheduled.Oversize = in.inputOf(encode) })
+	inline := scheduled.Inline
+	chain := func() { scheduled.Inline = inline || in.chain && !call.Queued }
+	chain()
+	err := in.splitWith(scope, scheduled, func() { scheduled.Input, scheduled.Oversize = in.inputOf(encode) }, chain)
 	in.sequence++
 	a.sequence = in.sequence
 	if err != nil {

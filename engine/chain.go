@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 	next := *started
 	next.ContinuedFrom, next.FirstRunID, next.OriginalRunID = c.RunID, cmp.Or(started.FirstRunID, c.RunID), ""
 	next.ExecutionDeadline = executionDeadline(started, cmp.Or(r.State.StartTime, c.Time))
-	next.StartDelay, next.Build, next.MaxPayload, next.Retention = 0, r.Pinned(c), w.Options.Largest(), history.Duration(w.Retention)
+	next.StartDelay, next.Build, next.MaxPayload, next.Retention = 0, r.Pinned(c), w.Options.Largest(), history.Duration(RetentionOf(next.WorkflowType, w.Retention))
 	next.Quick = 0
 	next.Topics = r.topicsAfter(c)
 	if at := r.nextTime(w, c, &next); at != 0 {
@@ -115,7 +116,7 @@ func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 	} else {
 		r.slowDown(c, started, &next)
 	}
-	t.Next = append([]history.Event{history.Of(&next)}, unread...)
+	t.Next = slices.Concat([]history.Event{history.Of(&next)}, r.subscribed(c), unread)
 	t.NextRunID = w.NextRunID
 }
 
@@ -186,14 +187,25 @@ func closing(c *history.Commit) history.Attributes {
 // by the cron expression.
 func (r *Run) nextAttempt(w *Writer, c *history.Commit, next *history.WorkflowExecutionStarted, f *failure.Failure) history.Timestamp {
 	next.LastFailure = brief(f)
-	attempt, p := max(next.Attempt, 1), next.Retry
-	if p != nil && !r.ending(c) && f.Retryable(p.NonRetryableTypes) && (p.MaximumAttempts == 0 || attempt < p.MaximumAttempts) {
-		if at := c.Time.Add(backoff(*p, attempt)); next.ExecutionDeadline == 0 || at < next.ExecutionDeadline {
-			next.Attempt = attempt + 1
-			return at
-		}
+	if at := r.retriedAt(c, r.started(c.InputEvents), f); at != 0 {
+		next.Attempt = max(next.Attempt, 1) + 1
+		return at
 	}
 	return r.nextCron(w, c, next)
+}
+
+// retriedAt returns when the next attempt of a run begins that a commit closes with a failure; 0 if
+// its retry policy lets none follow. It is the same for everybody who has the log.
+func (r *Run) retriedAt(c *history.Commit, started *history.WorkflowExecutionStarted, f *failure.Failure) history.Timestamp {
+	attempt, p := max(started.Attempt, 1), started.Retry
+	if p == nil || r.ending(c) || !f.Retryable(p.NonRetryableTypes) || p.MaximumAttempts > 0 && attempt >= p.MaximumAttempts {
+		return 0
+	}
+	at, last := c.Time.Add(backoff(*p, attempt)), executionDeadline(started, cmp.Or(r.State.StartTime, c.Time))
+	if last != 0 && at >= last {
+		return 0
+	}
+	return at
 }
 
 // nextCron returns the next moment that a cron expression names, if the chain has time until then.

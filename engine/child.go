@@ -42,7 +42,7 @@ func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 		initiated.WorkflowID = initiated.RequestID
 	}
 	c := &Child{scope: scope, call: initiated, wait: call.WaitCancellation}
-	err := in.splitWith(scope, initiated, func() { initiated.Input, initiated.Oversize = in.inputOf(call.Encode) })
+	err := in.splitWith(scope, initiated, func() { initiated.Input, initiated.Oversize = in.inputOf(call.Encode) }, func() { in.renew(initiated) })
 	in.sequence++
 	c.sequence = in.sequence
 	if bad := CheckID("workflow id of the child", initiated.WorkflowID); err == nil && bad != nil {

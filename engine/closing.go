@@ -7,9 +7,9 @@ import (
 )
 
 // closing adds the messages of the commit that closes the run: to its parent, to open children by
-// their close policies, and to other workflows that code has sent something to, although no code
-// waits for the answer. It repeats those that earlier commits scheduled, because a crash may have
-// kept them from being sent.
+// their close policies, to other workflows that code has sent something to, although no code waits
+// for the answer, and to those who asked to be notified of the end. It repeats those that earlier
+// commits scheduled, because a crash may have kept them from being sent.
 func (r *Run) closing(o *outbox) {
 	c := o.commit
 	started := r.started(c.InputEvents)
@@ -26,6 +26,13 @@ func (r *Run) closing(o *outbox) {
 	for _, id := range externals {
 		o.add(DeliverExternal, id)
 	}
+	subscribers := r.subscriptions(c)
+	if len(subscribers) == 0 || !r.notifies(c) {
+		return
+	}
+	for _, u := range subscribers {
+		o.add(NotifyCaller, u.EventID)
+	}
 }
 
 // leaves returns the children and the externals that are pending after the commit that closes the
@@ -33,8 +40,16 @@ func (r *Run) closing(o *outbox) {
 // that the closing commit itself starts is included only if it outlives its parent.
 func (r *Run) leaves(c *history.Commit) (children, externals []int64) {
 	from := resetPoint(c)
+	resolved := map[int64]bool{} // by the events of the commit
+	begun := map[int64]bool{}    // the children of whose start they tell
+	for _, e := range c.InputEvents {
+		resolved[history.ResolutionOf(e.Attributes).ID()] = true
+		if a, ok := e.Attributes.(*history.ChildWorkflowExecutionStarted); ok {
+			begun[a.InitiatedEventID] = true
+		}
+	}
 	for id, p := range r.State.Children {
-		if id >= from && p.Slot != c.Slot && (p.RunID == "" || p.Policy != history.AbandonChild) {
+		if id >= from && p.Slot != c.Slot && (p.RunID == "" && !begun[id] || p.Policy != history.AbandonChild) {
 			children = append(children, id)
 		}
 	}
@@ -54,10 +69,6 @@ func (r *Run) leaves(c *history.Commit) (children, externals []int64) {
 			}
 			id++
 		}
-	}
-	resolved := map[int64]bool{}
-	for _, e := range c.InputEvents {
-		resolved[history.ResolutionOf(e.Attributes).ID()] = true
 	}
 	gone := func(id int64) bool { return resolved[id] }
 	return slices.DeleteFunc(ordered(children), gone), slices.DeleteFunc(ordered(externals), gone)

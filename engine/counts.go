@@ -366,7 +366,7 @@ func (n *Counts) countMessages(r *Run, c *history.Commit, messages []Message) {
 			continue
 		}
 		queue := "/timers" // no task queue has such a name
-		if m.Kind == RunActivity {
+		if m.Kind == RunActivity || m.Kind == NotifyCaller {
 			queue = m.TaskQueue
 		}
 		if sent[queue]%sentTogether == 0 {
@@ -378,7 +378,7 @@ func (n *Counts) countMessages(r *Run, c *history.Commit, messages []Message) {
 		n.Messages++
 		n.read(1)
 		switch m.Kind {
-		case StartOrCloseChild, NotifyParent, DeliverExternal:
+		case StartOrCloseChild, NotifyParent, DeliverExternal, NotifyCaller:
 			n.lookUp(1) // the log of the other workflow
 		case RunActivity, FireTimer, RetryTask, EndRun, TakeResult, StartTask, CloseActivity, CloseAttempt:
 		}

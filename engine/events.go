@@ -20,7 +20,7 @@ func (s *State) after(c, part *history.Commit, id int64, e history.Event) error 
 	switch a := e.Attributes.(type) {
 	case *history.WorkflowExecutionUpdateAdmitted:
 		s.Admitted[a.UpdateID] = len(a.Input)
-	case *history.WorkflowExecutionSignaled:
+	case *history.WorkflowExecutionSignaled, *history.CompletionSubscribed:
 		return s.bring(id, e)
 	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing:
 		return corrupt("event %d (%s) is not what a reset brings", id, e.Type())
@@ -47,6 +47,8 @@ func (s *State) bring(id int64, e history.Event) error {
 		s.steered[steering{a.Type(), a.RequestID}] = true
 	case *history.ActivityItemsPublished:
 		return s.batched(s.NextSlot, id, a)
+	case *history.CompletionSubscribed:
+		s.Subscriptions = append(s.Subscriptions, Subscription{a, id})
 	case *history.WorkflowExecutionSignaled:
 		if a.RequestID != "" {
 			s.signals[a.RequestID] = true
@@ -88,7 +90,8 @@ func (s *State) Received(e history.Attributes) bool {
 		return s.asked[a.RequestID]
 	case *history.WorkflowExecutionStarted, *history.WorkflowExecutionUpdateAdmitted, *history.WorkflowExecutionUpdateFailed,
 		*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTimedOut,
-		*history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused, *history.ActivityItemsPublished:
+		*history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused, *history.ActivityItemsPublished,
+		*history.CompletionSubscribed:
 		// no other workflow sends them
 	case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // do not arrive
 	}
@@ -171,7 +174,7 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 		in.cancel = a
 	case *history.WorkflowExecutionUpdateFailed: // see failUpdates
 	case *history.WorkflowExecutionOptionsUpdated: // says which build runs the code, which cannot see that
-	case *history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused: // code cannot see them
+	case *history.WorkflowExecutionPaused, *history.WorkflowExecutionUnpaused, *history.CompletionSubscribed: // code cannot see them
 	case *history.ActivityItemsPublished:
 		in.topics.raise(a.Topic, a.Offset+int64(a.Count)) // code sees no more of it
 	case *history.ChildWorkflowExecutionStarted:
@@ -208,6 +211,9 @@ func (r *resetting) readmit(came ...[]history.Event) error {
 				r.readmitted = append(r.readmitted, e)
 				r.total += len(a.Input)
 			}
+		case *history.CompletionSubscribed:
+			r.readmitted = append(r.readmitted, e)
+			r.total += len(a.URL)
 		case *history.WorkflowExecutionUpdateAdmitted:
 			r.admit(a)
 		case *history.WorkflowExecutionUpdateAccepted:

@@ -30,7 +30,7 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 	if to.Child != nil {
 		a.WorkflowID = to.Child.WorkflowID()
 	}
-	_ = in.splitWith(scope, a, func() { a.Input, a.Oversize = in.inputOf(encode) }) // if it is canceled, its future is
+	_ = in.splitWith(scope, a, func() { a.Input, a.Oversize = in.inputOf(encode) }, func() { in.renew(a) }) // if it is canceled, its future is
 	return &in.tell(scope, &command{
 		typ: a.Type(), name: a.SignalName + " " + a.WorkflowID,
 		attributes: func() history.Attributes {

@@ -44,6 +44,7 @@ type Instance struct {
 	// lastBlamed is the update whose handler ended last without returning.
 	lastBlamed string
 	rules      history.Rules // of the activation
+	chain      bool          // Activation.Chain
 	commands   []*command    // of this activation, in the order in which they were issued
 
 	sequence   uint64 // counts activities, timers and so on, for an order that does not depend on maps

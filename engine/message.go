@@ -39,11 +39,13 @@ const (
 	// CloseAttempt checks an attempt at an activity that continues outside of any process: whether
 	// it has taken too long, or has been silent for too long.
 	CloseAttempt MessageKind = 11
+	// NotifyCaller says that a run has closed, and asks to notify one of those who asked for it.
+	NotifyCaller MessageKind = 12
 )
 
 var messageKindNames = [...]string{
 	"", "activity", "timer", "task retry", "run timeout", "result", "first task", "activity timeout",
-	"child", "child result", "external workflow", "attempt timeout",
+	"child", "child result", "external workflow", "attempt timeout", "notification",
 }
 
 // String returns the kind in words.
@@ -242,7 +244,7 @@ func (o *outbox) scheduling() {
 func (r *Run) Needed(m *Message) bool {
 	open := !r.State.Status.Closed()
 	switch m.Kind {
-	case NotifyParent:
+	case NotifyParent, NotifyCaller:
 		return !open
 	case StartOrCloseChild:
 		return r.State.Children[m.EventID] != nil && r.owns(m.EventID)

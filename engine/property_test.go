@@ -33,6 +33,7 @@ type happening struct {
 	Updates []sent
 	Query   bool
 	Batch   bool
+	Notify  bool // whether somebody subscribes to the end of the run
 	Deploy  bool // whether the code that does not crash is deployed
 	Retry   bool
 }
@@ -94,6 +95,7 @@ var drawHappening = rapid.Custom(func(t *rapid.T) happening {
 		Events:  rapid.SliceOfN(one, 0, 3).Draw(t, "events"),
 		Updates: rapid.SliceOfN(drawSent, 0, 2).Draw(t, "updates"),
 		Batch:   rapid.IntRange(0, 3).Draw(t, "batch") == 3,
+		Notify:  rapid.IntRange(0, 5).Draw(t, "notify") == 5,
 		Query:   rapid.IntRange(0, 9).Draw(t, "query") == 9,
 		Deploy:  rapid.IntRange(0, 9).Draw(t, "deploy") == 9,
 		Retry:   rapid.IntRange(0, 4).Draw(t, "retry") == 4,
@@ -135,6 +137,9 @@ func (p *play) on(t *rapid.T) *enginetest.Harness {
 		}
 		if all := s.Activities(); h.Batch && len(all) > 0 && !s.Run.State.Status.Closed() {
 			s.Batch(batchOf(s, all[i%len(all)], i))
+		}
+		if h.Notify && !s.Run.State.Status.Closed() {
+			s.Subscribe(&history.CompletionSubscribed{URL: fmt.Sprint("https://caller/", i), RequestID: fmt.Sprint("n", i)})
 		}
 		p.happen(s, i, h)
 	}
@@ -192,7 +197,9 @@ func (p *play) happen(s *enginetest.Harness, i int, h happening) {
 		refused := []engine.UpdateRequest{p.request(fmt.Sprint("with ", i), u)}
 		task.Updates = slices.Insert(task.Updates, u.Request.N%(len(task.Updates)+1), refused...)
 	}
-	if len(task.InputEvents)+len(task.Updates) > 0 || h.Retry && s.Run.State.Pending == history.PendingRetry {
+	alone := len(task.InputEvents)+len(task.Updates) == 0
+	task.Confirm = alone && s.Run.State.Refused() != nil
+	if !alone || h.Retry && s.Run.State.Streak != nil {
 		step(s, task)
 	}
 }
@@ -289,6 +296,49 @@ func TestEveryPrefixRebuildsTheCode(t *testing.T) {
 			s.Replay(i)
 		}
 	})
+}
+
+// The commit that closes a run has one message for each subscription, and no other commit has any.
+// They are the same before and after the commit is in the log.
+func TestEachSubscriptionIsNotified(t *testing.T) {
+	t.Parallel()
+	notified := 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPlay(t)
+		log := p.on(t).Run.Log
+		run, want := engine.NewRun("stage", 1), []int64(nil)
+		for _, c := range log {
+			for _, e := range c.Events() {
+				if e.Type() == history.TypeCompletionSubscribed {
+					want = append(want, e.ID)
+				}
+			}
+			next := notifications(run, c)
+			if err := run.Append(c, 0); err != nil {
+				t.Fatal(err)
+			}
+			if got := notifications(run, c); !slices.Equal(got, next) || c.Status.Closed() && !slices.Equal(got, want) || !c.Status.Closed() && len(got) > 0 {
+				t.Fatalf("slot %d, %s, notifies %v, and did %v before it was in the log, want %v", c.Slot, c.Status, got, next, want)
+			} else if run.Notified() != (len(got) > 0) && len(want) > 0 {
+				t.Fatalf("slot %d, %s, notifies %v, and Notified is %t", c.Slot, c.Status, got, run.Notified())
+			} else {
+				notified += len(got)
+			}
+		}
+	})
+	if notified == 0 && !testing.Short() {
+		t.Error("no run has notified anybody: the test tests nothing")
+	}
+}
+
+// notifications returns the subscriptions that a commit of a run notifies.
+func notifications(run *engine.Run, c *history.Commit) (events []int64) {
+	for _, m := range run.Messages(c) {
+		if m.Kind == engine.NotifyCaller {
+			events = append(events, m.EventID)
+		}
+	}
+	return events
 }
 
 // A kept instance and one that is rebuilt before each task produce the same log.

@@ -23,7 +23,8 @@ var ErrBadInput = errors.New("the input does not decode")
 // Workflow is a workflow type: its name and its code.
 type Workflow struct {
 	Name string
-	// Where is the place at which it was registered, for messages.
+	// Where is the place at which it was registered, for messages. A registry says of a type of
+	// Weft's own only that it is one.
 	Where string
 	// Declared is the place at which the type is declared, for its comment.
 	Declared string
@@ -63,7 +64,8 @@ type CarriedStart struct {
 // Activity is an activity type: its name and its code, which is ordinary code that may do anything.
 type Activity struct {
 	Name string
-	// Where is the place at which it was registered, for messages.
+	// Where is the place at which it was registered, for messages. A registry says of a type of
+	// Weft's own only that it is one.
 	Where string
 	// Input and Result are the types of the input and the result.
 	Input, Result Value
@@ -120,7 +122,9 @@ func (r *Registry) AddWorkflow(w *Workflow) error {
 	if w.Names != nil {
 		own.Names = w.Names.clone()
 	}
-	if !OwnType(w.Name) {
+	if OwnType(w.Name) {
+		own.Where = "a workflow of Weft's own"
+	} else {
 		for _, d := range r.namedForAll {
 			if err := own.alsoNames(d); err != nil {
 				return err
@@ -144,6 +148,9 @@ func (r *Registry) AddActivity(a *Activity) error {
 		r.activities = map[string]*Activity{}
 	}
 	r.activities[a.Name] = a
+	if OwnType(a.Name) {
+		a.Where = "an activity of Weft's own"
+	}
 	return nil
 }
 

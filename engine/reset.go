@@ -198,7 +198,7 @@ func (r *Run) renamed(w *Writer, inputEvents []history.Event) []history.Event {
 // reopens returns the event that opened the run, as the new run has it.
 func (r *Run) reopens(w *Writer, opens *history.WorkflowExecutionStarted) *history.WorkflowExecutionStarted {
 	started := *opens
-	started.Build, started.Retention = r.resetBuild(w), history.Duration(w.Retention)
+	started.Build, started.Retention = r.resetBuild(w), history.Duration(RetentionOf(started.WorkflowType, w.Retention))
 	if started.OriginalRunID == "" {
 		started.OriginalRunID = r.State.RunID
 	}

@@ -1,14 +1,30 @@
 package engine
 
-import "github.com/seed-41655fb1/weft/engine/history"
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+)
 
 // Listed reports whether the list has a row of a commit, the run's next: it opens or closes the
-// run, or changes what the list has of it.
+// run, or changes what the list has of it. Runs of the probe have no rows.
 func (r *Run) Listed(c *history.Commit) bool {
-	if r.opened(c) == nil {
+	if opened := r.opened(c); opened == nil || opened.WorkflowType == history.ProbeWorkflow {
 		return false
 	}
 	return c.Slot == 0 || c.Status.Closed() || r.Pinned(c) != r.State.Pinned || !r.Visibility(c).Equal(r.State.Visibility) || !r.Facts(c).Equal(r.State.Facts())
+}
+
+// probeRetention is how long a run of the probe is kept.
+const probeRetention = 24 * time.Hour
+
+// RetentionOf returns how long a run of a workflow type is kept after it has closed, in a
+// deployment that keeps runs for this long: less for the probe.
+func RetentionOf(workflowType string, usual time.Duration) time.Duration {
+	if workflowType == history.ProbeWorkflow {
+		return min(probeRetention, usual)
+	}
+	return usual
 }
 
 // Spent returns the work that the run has caused with a commit, its next, of this stored size.

@@ -134,6 +134,10 @@ type Options struct {
 	// MaxConditions is how many conditions a new task may evaluate while its code waits: a task
 	// that evaluates more fails. 0 is 100 million. A replay has no limit.
 	MaxConditions int
+	// Chain records each activity that a task starts as one that the process which ran the activity
+	// before it may run too, if its author did not set ActivityCall.Queued. False leaves that to
+	// the authors.
+	Chain bool
 	// TaskQueues are the task queues of the deployment, besides the default one. A task whose code
 	// starts an activity on another one fails.
 	TaskQueues []string

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -58,12 +59,18 @@ func (p *player) close() {
 func (p *player) play(d *datadriven.TestData) {
 	switch d.Cmd {
 	case "start":
-		p.start(arg(d, "type"), arg(d, "input"), arg(d, "build"))
+		p.start(started(d), subscriptions(d)...)
 	case "complete", "fail", "canceled", "signal", "cancel", "fire", "move", "fail-update", "resume":
 		p.bringEvent(p.event(d))
 	case "pause":
 		p.commit(p.run.Pause(p.writer(), history.Of(&history.WorkflowExecutionPaused{Reason: arg(d, "reason"), RequestID: arg(d, "request")})))
 		p.close()
+	case "subscribe":
+		p.commit(p.run.Subscribe(p.writer(), subscriptions(d)))
+		p.close()
+	case "time-out":
+		p.clock = max(p.clock, p.run.Deadline())
+		p.take(p.run.TimeOut(p.writer()), engine.Task{})
 	case "several":
 		p.several(d)
 	case "update":
@@ -90,7 +97,7 @@ func (p *player) play(d *datadriven.TestData) {
 	case "fence":
 		p.commit(p.run.Fence(p.writer()))
 	case "terminate":
-		p.commit(p.run.End(p.writer(), history.Of(&history.WorkflowExecutionTerminated{})))
+		p.commit(p.run.End(p.writer(), history.Of(&history.WorkflowExecutionTerminated{NewRunID: history.RunID(arg(d, "next")), ReplacedBy: history.RunID(arg(d, "replaced-by"))})))
 	case "deploy":
 		p.build = arg(d, "build")
 		p.close()
@@ -180,6 +187,8 @@ func (p *player) several(d *datadriven.TestData) {
 		one := &datadriven.TestData{Cmd: cmd, CmdArgs: args}
 		if cmd == "update" {
 			task.Updates = append(task.Updates, p.requests(one)...)
+		} else if news := p.news(one); news != nil {
+			task.InputEvents = append(task.InputEvents, p.run.Awaited(history.Of(news))...)
 		} else {
 			task.InputEvents = append(task.InputEvents, p.event(one))
 		}
@@ -193,15 +202,49 @@ func (p *player) requests(d *datadriven.TestData) []engine.UpdateRequest {
 
 func (p *player) writer() *engine.Writer {
 	p.commits++
-	return &engine.Writer{Now: p.clock, Commit: history.CommitID{p.commits}, Build: p.build, RunID: history.NewRunID(1, [8]byte{7}), Options: p.options}
+	return &engine.Writer{Now: p.clock, Commit: history.CommitID{p.commits}, Build: p.build, RunID: history.NewRunID(1, [8]byte{7}), NextRunID: history.NewRunID(2, [8]byte{7}), Options: p.options, NextTime: nextHour}
 }
 
-// start opens a run. The run is pinned to a build unless that is empty.
-func (p *player) start(typ, input, build string) {
+// nextHour is when each cron expression of a script begins a run.
+func nextHour(_ string, after history.Timestamp) history.Timestamp { return after.Add(time.Hour) }
+
+// subscriptions returns a subscription for each word of an argument: a path of the caller's, or
+// "bus".
+func subscriptions(d *datadriven.TestData) (events []history.Event) {
+	if arg(d, "notify") == "" {
+		return nil
+	}
+	for _, to := range strings.Split(arg(d, "notify"), ",") {
+		a := &history.CompletionSubscribed{RequestID: arg(d, "request"), EventBridge: to == "bus"}
+		if !a.EventBridge {
+			a.URL = "https://caller/" + to
+		}
+		events = append(events, history.Of(a))
+	}
+	return events
+}
+
+// started returns the event that a script's start opens its run with. The run is pinned to a build
+// unless that is empty.
+func started(d *datadriven.TestData) *history.WorkflowExecutionStarted {
+	a := &history.WorkflowExecutionStarted{WorkflowType: arg(d, "type"), Input: payload(arg(d, "input")), Build: arg(d, "build"), Cron: arg(d, "cron"), RequestID: arg(d, "request")}
+	if attempts, _ := strconv.Atoi(arg(d, "attempts")); attempts > 0 {
+		a.Retry = &history.RetryPolicy{InitialInterval: history.Duration(time.Minute), BackoffCoefficient: 2, MaximumInterval: history.Duration(time.Hour), MaximumAttempts: attempts}
+	}
+	a.Attempt, _ = strconv.Atoi(arg(d, "attempt"))
+	for name, to := range map[string]*history.Duration{"run-timeout": &a.RunTimeout, "execution-timeout": &a.ExecutionTimeout} {
+		took, _ := time.ParseDuration(arg(d, name))
+		*to = history.Duration(took)
+	}
+	return a
+}
+
+// start opens a run.
+func (p *player) start(a *history.WorkflowExecutionStarted, subscriptions ...history.Event) {
 	p.close()
 	p.run, p.commits, p.build = engine.NewRun("script", 1), 0, "build-1"
 	p.clock = history.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
-	p.step(engine.Task{InputEvents: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: typ, Input: payload(input), Build: build})}})
+	p.step(engine.Task{InputEvents: append([]history.Event{history.Of(a)}, subscriptions...)})
 }
 
 // code returns the instance, and creates it if there is none.
@@ -225,7 +268,11 @@ func (p *player) step(task engine.Task) {
 	if len(p.run.Log) == 0 {
 		p.instance = p.newInstance(task.InputEvents[0].Attributes.(*history.WorkflowExecutionStarted).WorkflowType)
 	}
-	transition := p.runLocals(p.code(), p.run.Step(p.code(), p.writer(), task))
+	p.take(p.runLocals(p.code(), p.run.Step(p.code(), p.writer(), task)), task)
+}
+
+// take takes the transition of a task.
+func (p *player) take(transition *engine.Transition, task engine.Task) {
 	for i, u := range transition.Updates {
 		p.verdict(task.Updates[i], u)
 	}
@@ -242,7 +289,7 @@ func (p *player) step(task engine.Task) {
 		return
 	}
 	p.commit(transition.Commit)
-	if transition.Failure != nil {
+	if transition.Failure != nil || transition.Task == nil {
 		p.close()
 	} else {
 		p.printf("pending futures: %v", p.instance.PendingFutures())
@@ -277,8 +324,12 @@ func (p *player) commit(c *history.Commit) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	next := p.run.Messages(stored)
 	if err := p.run.Append(stored, len(body)); err != nil {
 		p.t.Fatal(err)
+	}
+	if diff := cmp.Diff(next, p.run.Messages(stored)); diff != "" {
+		p.t.Errorf("slot %d schedules other messages when it is in the log (-before +after):\n%s", stored.Slot, diff)
 	}
 	p.printf("slot %d:", stored.Slot)
 	for _, e := range stored.Events() {
@@ -302,7 +353,7 @@ func attributes(a history.Attributes) string {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(data, &fields)
 	show := ""
-	for _, name := range []string{"workflowType", "workflowId", "initiatedEventId", "childInitiatedEventId", "parentClosePolicy", "quiet", "kind", "markerName", "id", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "details", "retryAt", "fireAt", "topic", "offset", "count", "items", "before", "topics", "reason"} {
+	for _, name := range []string{"workflowType", "workflowId", "initiatedEventId", "childInitiatedEventId", "parentClosePolicy", "quiet", "kind", "markerName", "id", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "details", "retryAt", "fireAt", "topic", "offset", "count", "items", "before", "topics", "url", "eventBridge", "reason"} {
 		if v, ok := fields[name]; ok && a.Type() != history.TypeWorkflowTaskStarted && a.Type() != history.TypeWorkflowTaskCompleted {
 			show += " " + name + "=" + strings.Trim(string(v), `"`)
 		}

@@ -145,13 +145,13 @@ func (in *Instance) splitsAt(n int, starts bool) bool {
 // splitUnder is splitBefore for an event under a scope. It returns why the scope was canceled,
 // before or meanwhile.
 func (in *Instance) splitUnder(scope *coro.Scope, a history.Attributes) error {
-	return in.splitWith(scope, a, func() {})
+	return in.splitWith(scope, a, func() {}, func() { in.renew(a) })
 }
 
 // splitWith is splitUnder for an event with an input, which encode returns. It calls encode at
 // once, because the value may change while the code waits. A replay calls encode only if the code
-// waits, or if the contents of commands are compared.
-func (in *Instance) splitWith(scope *coro.Scope, a history.Attributes, encode func()) error {
+// waits, or if the contents of commands are compared. It calls renew as splitBefore does.
+func (in *Instance) splitWith(scope *coro.Scope, a history.Attributes, encode, renew func()) error {
 	if err := scope.Err(); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (in *Instance) splitWith(scope *coro.Scope, a history.Attributes, encode fu
 		encode()
 		late = func() {}
 	}
-	in.splitBefore(a, late, func() { in.renew(a) })
+	in.splitBefore(a, late, renew)
 	return scope.Err()
 }
 

@@ -32,6 +32,9 @@ type State struct {
 	Pending history.Pending
 	// LastTask is the commit of the last task, fences skipped, or nil.
 	LastTask *history.Commit
+	// RanUnder is the build of the last task that has succeeded or opened the run by a reset, or of
+	// the first one if all have failed; empty if there was none.
+	RanUnder string
 	// Ran reports whether a task of the run has succeeded, or one that a reset has copied:
 	// otherwise its code has set no handlers.
 	Ran bool
@@ -70,6 +73,8 @@ type State struct {
 	Unread map[string]*history.Unread
 	// SetAside are the signals that were set aside, by name: their values did not decode.
 	SetAside map[string]*Aside
+	// Subscriptions are the notifications of the run's end that somebody asked for, in order.
+	Subscriptions []Subscription
 	// Topics are those of the run, and those of the run before that it goes on with; nil if there
 	// are none.
 	Topics Topics
@@ -207,6 +212,9 @@ func (s *State) fold(c, part *history.Commit) error {
 	}
 	if part.Task != nil {
 		s.LastTask = part
+		if part.Task.Failure == nil || part.Task.Reset != nil || s.RanUnder == "" {
+			s.RanUnder = part.Task.Build
+		}
 		if part.Task.Reset != nil {
 			s.Reset, s.Pinned = part.Task.Reset, part.Task.Reset.Build
 			if len(s.Reset.Topics) > 0 {
@@ -242,6 +250,15 @@ func (s *State) Signaled(requestID string) bool { return s.signals[requestID] }
 // Stuck returns the failure of a task that failed and is retried, or nil.
 func (s *State) Stuck() *failure.Failure {
 	if s.Pending != history.PendingRetry || s.LastTask == nil {
+		return nil
+	}
+	return s.LastTask.Task.Failure
+}
+
+// Refused returns the failure of the last task if that had only updates, which it refused because
+// the code failed, or nil. Nothing retries it: the next update is tried whatever failed before.
+func (s *State) Refused() *failure.Failure {
+	if s.Streak == nil || s.Pending == history.PendingRetry {
 		return nil
 	}
 	return s.LastTask.Task.Failure

@@ -23,6 +23,10 @@ type Task struct {
 	// First is set for the first task of a run that was held: its input events are in the log
 	// already.
 	First bool
+	// Confirm lets a speculative task without updates commit although it changes nothing, unless
+	// the run waits for its first task. The commit says that the code works: it ends the streak of
+	// a run that has refused updates.
+	Confirm bool
 }
 
 // Transition is the result of a step. It takes effect only when its commit is in the log.
@@ -57,9 +61,9 @@ type Transition struct {
 	// Impure says which validators or query handlers a check has found to change state, and how
 	// that shows, without payloads; empty if it has found none.
 	Impure string
-	// Next are the opening events of a run that continues this one: its start, and the signals that
-	// the code has not received. The put that lands the commit opens it, or neither is there.
-	// NextRunID is its id.
+	// Next are the opening events of a run that continues this one: its start, the subscriptions to
+	// the end of this one, and the signals that the code has not received. The put that lands the
+	// commit opens it, or neither is there. NextRunID is its id.
 	Next      []history.Event
 	NextRunID history.RunID
 
@@ -108,8 +112,8 @@ func (r *Run) CatchUp(in *Instance) error {
 //
 //	normal       has input events. It always commits: if the code fails, the input events and the failure together.
 //	transient    retries a failed task. It commits when it succeeds.
-//	speculative  has only updates. It commits if one was accepted or code issued a command. If the code fails, it
-//	             commits the failure once.
+//	speculative  has only updates, or none. It commits if one was accepted, code issued a command, or the task is to
+//	             Confirm. If the code refuses its only update by failing, it commits the failure once.
 //
 // Unless the transition's commit lands, the instance must be closed: it is ahead of the log. An
 // instance that is Unchanged stays.
@@ -163,8 +167,9 @@ func (r *Run) became(b *begun, result *Result, err error) *Transition {
 		return &Transition{Locals: result.Locals, Task: c.Task, begun: b}
 	}
 	t := &Transition{Updates: result.Updates, Unfinished: result.Unfinished, Task: c.Task}
-	speculative := c.Task.Kind == history.Speculative
-	if speculative && !result.Accepted() && (len(result.Commands) == 0 || r.State.Pending == history.PendingStart) {
+	held := r.State.Pending == history.PendingStart // its first task does what the code did here
+	writes := result.Accepted() || !held && (len(result.Commands) > 0 || task.Confirm)
+	if c.Task.Kind == history.Speculative && !writes {
 		if result.retract != nil {
 			result.retract()
 			t.Unchanged = true
@@ -228,7 +233,7 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	in.updates.inFlight, in.updates.bytes, in.updates.accepted = r.State.UpdatesInFlight, r.State.UpdateBytesInFlight, len(r.State.Updates)
 	result, err := in.Activate(&Activation{
 		FirstEventID: c.FirstEventID, Time: c.Time, InputEvents: c.InputEvents, Updates: task.Updates, Limits: w.Options.Limits, Rules: c.Task.Rules,
-		MaxBytes: w.Options.MaxCommit, MaxStarts: w.Options.MaxStarts, MaxConditions: w.Options.MaxConditions,
+		MaxBytes: w.Options.MaxCommit, MaxStarts: w.Options.MaxStarts, MaxConditions: w.Options.MaxConditions, Chain: w.Options.Chain,
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: w.NextRunID,
 	})
 	if err == nil {

@@ -287,7 +287,7 @@ func BenchmarkReplay(b *testing.B) {
 	for _, traced := range []bool{false, true} {
 		b.Run(fmt.Sprintf("traced=%v", traced), func(b *testing.B) {
 			p := &player{}
-			p.start("fan", "200", "")
+			p.start(&history.WorkflowExecutionStarted{WorkflowType: "fan", Input: payload("200")})
 			for event := int64(5); event < 205; event++ {
 				done := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: event, Result: payload("done"), Attempt: 1})
 				p.step(engine.Task{InputEvents: []history.Event{done}})

@@ -73,7 +73,9 @@ func deploy(t *testing.T, stack string, functions map[string]function) *deployme
 	if err := dynamo.CreateTable(t.Context(), d.tables, d.table()); err != nil {
 		t.Fatal(err)
 	}
-	urls, err := sqstest.Create(t.Context(), d.queues, stack+"-", queue.Standard())
+	settings := queue.Standard()
+	settings[queue.Unreadable] = queue.Settings{Visibility: 30 * time.Second}
+	urls, err := sqstest.Create(t.Context(), d.queues, stack+"-", settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,3 +8,9 @@ import _ "embed"
 //
 //go:embed sam/template.yaml
 var SAM string
+
+// Account is the template of what an account needs once in a Region for REST APIs with an access
+// log: the role with which API Gateway writes logs.
+//
+//go:embed sam/account.yaml
+var Account string

@@ -1,5 +1,11 @@
 package infra_test
 
+import (
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
+)
+
 // kind says what a resource of Terraform's is in CloudFormation.
 type kind struct {
 	is string
@@ -19,7 +25,7 @@ type kind struct {
 // identities are the properties that identify a resource among those of its type. A type with
 // one resource has none.
 var identities = map[string]string{
-	"AWS::SQS::Queue": "QueueName", "AWS::IAM::Role": "RoleName", "AWS::Lambda::Function": "FunctionName", "AWS::Lambda::EventSourceMapping": "EventSourceArn",
+	"AWS::SQS::Queue": "QueueName", "AWS::IAM::Role": "RoleName", "AWS::Lambda::Function": "FunctionName", "AWS::Lambda::EventSourceMapping": "EventSourceArn", "AWS::Lambda::Alias": "FunctionName", "AWS::CodeDeploy::DeploymentGroup": "DeploymentGroupName",
 	"AWS::Logs::LogGroup": "LogGroupName", "AWS::Lambda::Permission": "Principal", "AWS::CloudWatch::Alarm": "AlarmName", "AWS::Events::Rule": "Name",
 	"AWS::KMS::Key": "Description", "AWS::KMS::Alias": "AliasName",
 	"AWS::ApiGatewayV2::Route": "RouteKey", "AWS::ApiGateway::Resource": "PathPart", "AWS::ApiGateway::Method": "ResourceId",
@@ -34,6 +40,9 @@ var (
 		"RedrivePolicy", "RedriveAllowPolicy", "PolicyDocument", "AssumeRolePolicyDocument", "KeyPolicy", "DashboardBody", "Format",
 	}
 )
+
+// guard is the table that only the module has: destroy begins with it. SAM has protection for that.
+const guard = "aws_dynamodb_table.guard"
 
 var kinds = map[string]kind{
 	"aws_dynamodb_table": {is: "AWS::DynamoDB::Table", adjust: adjustTable, names: map[string]string{
@@ -53,17 +62,32 @@ var kinds = map[string]kind{
 		"function_name": "FunctionName", "role": "Role", "runtime": "Runtime", "handler": "Handler", "architectures": "Architectures",
 		"memory_size": "MemorySize", "publish": "Publish", "layers": "Layers", "timeout": "Timeout", "reserved_concurrent_executions": "ReservedConcurrentExecutions",
 		"environment": "Environment", "variables": "Variables", "logging_config": "LoggingConfig", "log_format": "LogFormat", "log_group": "LogGroup", "application_log_level": "ApplicationLogLevel", "system_log_level": "SystemLogLevel",
-		"tracing_config": "TracingConfig", "mode": "Mode", "filename": "", "source_code_hash": "", "arn": "", "invoke_arn": "",
+		"vpc_config": "VpcConfig", "subnet_ids": "SubnetIds", "security_group_ids": "SecurityGroupIds",
+		"tracing_config": "TracingConfig", "mode": "Mode", "filename": "", "source_code_hash": "", "arn": "", "invoke_arn": "", "version": "",
 	}},
 	"aws_lambda_function_recursion_config": {is: "AWS::Lambda::Function", of: "function_name", names: map[string]string{
 		"function_name": "", "recursive_loop": "RecursiveLoop",
+	}},
+	"aws_lambda_function_event_invoke_config": {is: "AWS::Lambda::EventInvokeConfig", names: map[string]string{
+		"function_name": "FunctionName", "qualifier": "Qualifier",
+		"maximum_event_age_in_seconds": "MaximumEventAgeInSeconds", "maximum_retry_attempts": "MaximumRetryAttempts",
 	}},
 	"aws_lambda_event_source_mapping": {is: "AWS::Lambda::EventSourceMapping", names: map[string]string{
 		"event_source_arn": "EventSourceArn", "function_name": "FunctionName", "batch_size": "BatchSize",
 		"function_response_types": "FunctionResponseTypes", "scaling_config": "ScalingConfig", "maximum_concurrency": "MaximumConcurrency",
 	}},
-	"aws_lambda_permission": {is: "AWS::Lambda::Permission", names: map[string]string{
-		"action": "Action", "function_name": "FunctionName", "principal": "Principal", "source_arn": "SourceArn",
+	"aws_lambda_alias": {is: "AWS::Lambda::Alias", names: map[string]string{
+		"name": "Name", "function_name": "FunctionName", "function_version": "FunctionVersion", "arn": "", "invoke_arn": "",
+	}},
+	"aws_codedeploy_app": {is: "AWS::CodeDeploy::Application", names: map[string]string{"name": "ApplicationName", "compute_platform": "ComputePlatform"}},
+	"aws_codedeploy_deployment_group": {is: "AWS::CodeDeploy::DeploymentGroup", adjust: adjustGroup, names: map[string]string{
+		"app_name": "ApplicationName", "deployment_group_name": "DeploymentGroupName", "service_role_arn": "ServiceRoleArn", "deployment_config_name": "DeploymentConfigName",
+		"deployment_style": "DeploymentStyle", "deployment_type": "DeploymentType", "deployment_option": "DeploymentOption",
+		"auto_rollback_configuration": "AutoRollbackConfiguration", "alarm_configuration": "AlarmConfiguration", "enabled": "Enabled", "events": "Events", "alarms": "Alarms",
+		"outdated_instances_strategy": "",
+	}},
+	"aws_lambda_permission": {is: "AWS::Lambda::Permission", adjust: adjustPermission, names: map[string]string{
+		"action": "Action", "qualifier": "Qualifier", "function_name": "FunctionName", "principal": "Principal", "source_arn": "SourceArn",
 	}},
 	"aws_lambda_function_url": {is: "AWS::Lambda::Url", names: map[string]string{
 		"function_name": "TargetFunctionArn", "authorization_type": "AuthType", "invoke_mode": "InvokeMode", "cors": "Cors", "allow_origins": "AllowOrigins",
@@ -71,6 +95,7 @@ var kinds = map[string]kind{
 	}},
 	"aws_iam_role": {is: "AWS::IAM::Role", names: map[string]string{
 		"name": "RoleName", "name_prefix": "", "assume_role_policy": "AssumeRolePolicyDocument", "arn": "",
+		"path": "Path", "permissions_boundary": "PermissionsBoundary",
 	}},
 	"aws_iam_role_policy": {is: "AWS::IAM::Role", of: "role", in: "Policies", names: map[string]string{
 		"role": "", "name": "PolicyName", "policy": "PolicyDocument",
@@ -101,7 +126,8 @@ var kinds = map[string]kind{
 		"name": "Name", "schedule_expression": "ScheduleExpression", "arn": "",
 	}},
 	"aws_cloudwatch_event_target": {is: "AWS::Events::Rule", of: "rule", in: "Targets", names: map[string]string{
-		"rule": "", "target_id": "Id", "arn": "Arn",
+		"rule": "", "target_id": "Id", "arn": "Arn", "retry_policy": "RetryPolicy",
+		"maximum_event_age_in_seconds": "MaximumEventAgeInSeconds", "maximum_retry_attempts": "MaximumRetryAttempts",
 	}},
 	"aws_cloudwatch_metric_alarm": {is: "AWS::CloudWatch::Alarm", adjust: adjustAlarm, names: map[string]string{
 		"alarm_name": "AlarmName", "alarm_description": "AlarmDescription", "alarm_actions": "AlarmActions", "ok_actions": "OKActions",
@@ -194,6 +220,27 @@ func rename(v any, from, to string) {
 	p := v.(map[string]any)
 	p[to] = p[from]
 	delete(p, from)
+}
+
+// adjustPermission writes the alias as the template does, in the ARN of the function.
+func adjustPermission(p map[string]any) {
+	if alias, ok := p["Qualifier"]; ok {
+		p["FunctionName"] = lambdahost.ARN("lambda", fmt.Sprint("function:", p["FunctionName"], ":", alias))
+		delete(p, "Qualifier")
+	}
+}
+
+// adjustGroup writes the alarms as objects.
+func adjustGroup(p map[string]any) {
+	watched, ok := p["AlarmConfiguration"].(map[string]any)
+	if !ok {
+		return
+	}
+	var alarms []any
+	for _, name := range watched["Alarms"].([]any) {
+		alarms = append(alarms, map[string]any{"Name": name})
+	}
+	watched["Alarms"] = alarms
 }
 
 func adjustFunction(p map[string]any) {

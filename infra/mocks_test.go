@@ -25,13 +25,20 @@ func mocks() map[string]any {
 			})
 		}
 	}
+	override(&resources, "aws_sqs_queue.unreadable", map[string]string{
+		"arn": lambdahost.ARN("sqs", "weft-unreadable"), "url": "https://sqs." + lambdahost.Region + ".amazonaws.com/" + lambdahost.Account + "/weft-unreadable",
+	})
 	for _, role := range []string{"api", "workflow", "activity", "timer", "dead", "tasks-reports", "tasks-slow"} {
 		name, arn := "weft-"+pascal(strings.ReplaceAll(role, "-", "_"))+"Role", lambdahost.ARN("lambda", "function:weft-"+role)
 		override(&resources, fmt.Sprintf("aws_iam_role.function[%q]", role), map[string]string{"name": name, "arn": lambdahost.ARN("iam", "role/"+name)})
 		override(&resources, fmt.Sprintf("aws_lambda_function.function[%q]", role), map[string]string{
-			"arn": arn, "invoke_arn": "arn:aws:apigateway:" + lambdahost.Region + ":lambda:path/2015-03-31/functions/" + arn + "/invocations",
+			"arn": arn, "version": "1", "invoke_arn": "arn:aws:apigateway:" + lambdahost.Region + ":lambda:path/2015-03-31/functions/" + arn + "/invocations",
+		})
+		override(&resources, fmt.Sprintf("aws_lambda_alias.live[%q]", role), map[string]string{
+			"arn": arn + ":live", "invoke_arn": "arn:aws:apigateway:" + lambdahost.Region + ":lambda:path/2015-03-31/functions/" + arn + ":live/invocations",
 		})
 	}
+	override(&resources, "aws_iam_role.rollout[0]", map[string]string{"name": "weft-RolloutRole", "arn": lambdahost.ARN("iam", "role/weft-RolloutRole")})
 	override(&resources, "aws_kms_key.this[0]", map[string]string{"arn": lambdahost.ARN("kms", "key/weft-Key"), "key_id": "weft-Key"})
 	override(&resources, "aws_kms_key.payloads[0]", map[string]string{"arn": lambdahost.ARN("kms", "key/weft-PayloadKey"), "key_id": "weft-PayloadKey"})
 	override(&resources, "aws_cloudwatch_log_group.access[0]", map[string]string{"arn": lambdahost.ARN("logs", "log-group:/aws/vendedlogs/weft-access")})

@@ -150,3 +150,34 @@ func (p plan) text(of string) []byte {
 	b.WriteString("\n}}\n")
 	return b.Bytes()
 }
+
+// The guard of the module depends on every other resource: so destroy begins with it, and is
+// refused while it is protected.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	text := moduleText(t)
+	_, block, found := strings.Cut(text, "resource \"aws_dynamodb_table\" \"guard\" {\n")
+	block, _, _ = strings.Cut(block, "\n}\n")
+	_, list, listed := strings.Cut(block, "  depends_on = [\n")
+	if !found || !listed || !strings.Contains(block, "deletion_protection_enabled = var.deletion_protection\n") {
+		t.Fatalf("the guard is not protected, or depends on nothing:\n%s", block)
+	}
+	var want, got []string
+	for _, r := range regexp.MustCompile(`(?m)^resource "([a-z0-9_]+)" "([a-z0-9_]+)" \{$`).FindAllStringSubmatch(text, -1) {
+		if address := r[1] + "." + r[2]; address != guard {
+			want = append(want, address)
+		}
+	}
+	for _, r := range regexp.MustCompile(`(?m)^    ([a-z0-9_.]+),$`).FindAllStringSubmatch(list, -1) {
+		got = append(got, r[1])
+	}
+	slices.Sort(want)
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("depends_on of the guard does not have every other resource, sorted (- module, + guard):\n%s", diff)
+	}
+	for name, p := range plans(t) {
+		if protected := p[guard]["deletion_protection_enabled"] == true; protected != (variants[name]["deletion_protection"] != false) {
+			t.Errorf("%s: the guard is protected: %t", name, protected)
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 var (
 	heading = regexp.MustCompile("(?m)^### (`.*`)$")
 	quoted  = regexp.MustCompile("`([^`]+)`")
-	shell   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+	shell   = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$")
 	ofStack = regexp.MustCompile(`\bweft-[a-z.-]*[a-z]`)
 )
 
@@ -42,10 +42,15 @@ func TestAlarmsAreDocumented(t *testing.T) {
 		t.Errorf("the alarms are\n%q\nand docs/operations.md has\n%q", declared, documented)
 	}
 	for _, section := range strings.Split(alarms, "\n### ")[1:] {
-		for _, part := range []string{"- **Means**:", "- **Callers see**:", "- **Do**:", "- **Heals itself**:"} {
+		for _, part := range []string{"- **Means**:", "- **Callers see**:", "- **Look**:", "- **Do**:", "- **Heals itself**:"} {
 			if strings.Count(section, part) != 1 {
 				t.Errorf("%s has not one %s", strings.SplitN(section, "\n", 2)[0], part)
 			}
+		}
+		_, do, _ := strings.Cut(section, "- **Do**:")
+		do, _, _ = strings.Cut(do, "- **Heals itself**:")
+		if len(shell.FindAllString(do, -1)) != 1 {
+			t.Errorf("%s does not have one block of commands under Do", strings.SplitN(section, "\n", 2)[0])
 		}
 	}
 }

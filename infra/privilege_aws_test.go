@@ -19,7 +19,7 @@ const namespace = "shop"
 func TestRightsAreWhatFunctionsUse(t *testing.T) {
 	t.Parallel()
 	stack := newStack()
-	functions := samFunctions(t, stack, map[string]string{"Pinning": "on", "Build": "build-2", "Redrive": "on", "Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200", "ActivityRate": "1000"})
+	functions := samFunctions(t, stack, map[string]string{"Chain": "off", "Pinning": "on", "Build": "build-2", "Rollout": "canary", "Redrive": "on", "Namespace": namespace, "LongTimer": "2s", "WebhookHosts": "*", "ActivityVisibility": "43200", "ActivityRate": "1000"})
 	uses := everything(t, stack, functions)
 	kinds := map[string][]privilege.Use{}
 	for name, all := range uses {
@@ -49,6 +49,7 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 		d.start(role, nil, v.registrations()...)
 	}
 	d.start(adapter.Timer, nil)
+	d.runSecret(v)
 	d.runBefore(v)
 	d.runDeadLetters(v)
 	d.runGhosts()

@@ -83,7 +83,7 @@ func want(t testing.TB, what string, got, want any) {
 // named returns the resource of a type that an ARN names.
 func (d declared) named(t testing.TB, kind string, arn any) map[string]any {
 	t.Helper()
-	name := fmt.Sprint(arn)
+	name := strings.TrimSuffix(fmt.Sprint(arn), ":live") // the alias of a function
 	found, ok := d[kind+" "+name[strings.LastIndex(name, ":")+1:]].(map[string]any)
 	if !ok {
 		t.Fatalf("no %s is %s", kind, name)
@@ -113,6 +113,17 @@ func (d declared) checkQueue(t *testing.T, q map[string]any) {
 	if strings.HasSuffix(name, ".fifo") {
 		want(t, name+"'s deduplication scope", q["DeduplicationScope"], "messageGroup")
 		want(t, name+"'s throughput limit", q["FifoThroughputLimit"], "perMessageGroupId")
+	}
+	if name == "weft-unreadable" {
+		if q["RedrivePolicy"] != nil {
+			t.Errorf("messages of %s would leave it", name)
+		}
+		for _, mapping := range d.of("AWS::Lambda::EventSourceMapping") {
+			if strings.HasSuffix(mapping, ":"+name) {
+				t.Errorf("a function handles %s", name)
+			}
+		}
+		return
 	}
 	if d.consumer(t, q) == deadFunction {
 		if q["RedrivePolicy"] != nil {
@@ -212,6 +223,11 @@ func (d declared) checkFunctions(t *testing.T) {
 		if role == string(adapter.Activity) {
 			want(t, name+"'s WEFT_TIMEOUT", duration(t, at(t, variables, "WEFT_TIMEOUT")), timeout)
 		}
+	}
+	late := at(t, d["AWS::Events::Rule weft-sweep"], "Targets").([]any)[0].(map[string]any)["RetryPolicy"]
+	for what, p := range map[string]any{"EventBridge": late, "Lambda": d["AWS::Lambda::EventInvokeConfig"]} {
+		want(t, "how often "+what+" repeats a sweep", at(t, p, "MaximumRetryAttempts"), 0)
+		want(t, "for how long "+what+" keeps one", seconds(t, p, "MaximumEventAgeInSeconds"), time.Minute)
 	}
 	want(t, "the sweep", at(t, d["AWS::Events::Rule weft-sweep"], "ScheduleExpression"), "rate(1 minute)")
 	if timeout := seconds(t, d["AWS::Lambda::Function weft-timer"], "Timeout"); timeout >= time.Minute {

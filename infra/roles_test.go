@@ -136,7 +136,7 @@ func (c *template) surroundings(id string, r *privilege.Role) {
 	c.t.Helper()
 	for _, mapping := range c.of("AWS::Lambda::EventSourceMapping") {
 		p := c.properties(mapping)
-		if f := c.value(p["FunctionName"]); f == c.name(id) || f == c.attribute(id+".Arn") {
+		if f := c.value(p["FunctionName"]); f == c.name(id) || f == c.attribute(id+".Arn") || f == c.attribute(id+".Arn")+":live" {
 			r.Receives = append(r.Receives, c.value(p["EventSourceArn"]).(string))
 		}
 	}
@@ -146,6 +146,7 @@ func (c *template) surroundings(id string, r *privilege.Role) {
 		group = logging["LogGroup"].(string)
 	}
 	r.LogGroup, r.Traced = lambdahost.ARN("logs", "log-group:"+group), c.globals(id, "Tracing") == "Active"
+	_, r.InVPC = c.globals(id, "VpcConfig").(map[string]any)
 	for _, table := range c.of("AWS::DynamoDB::Table") {
 		encryption, _ := c.value(c.properties(table)["SSESpecification"]).(map[string]any)
 		if key, ok := encryption["KMSMasterKeyId"].(string); ok {

@@ -116,6 +116,9 @@ func declaredByModule(t testing.TB, p plan) declared {
 	all := declared{}
 	parts := map[string]map[string]any{}
 	for address, attributes := range p {
+		if address == guard {
+			continue
+		}
 		name, _, _ := strings.Cut(address, ".")
 		k, known := kinds[name]
 		if !known {
@@ -258,8 +261,10 @@ func flatten(all map[string]string, at string, v any) {
 
 // onlySAM has names that differ. The module gives the table and the bucket a name; the template
 // leaves that to CloudFormation. It has a deployment of the REST API for each kind of
-// authorization, with and without the page, because CloudFormation never replaces one.
+// authorization, with and without the page and the alias, because CloudFormation never replaces
+// one.
 var onlySAM = strings.NewReplacer("weft-Table", "weft", "weft-payloadbucket", "weft-000000000000-us-east-1-blobs", "weft-RestOpenDeployment", "weft-RestDeployment", "weft-RestSignedDeployment", "weft-RestDeployment",
+	"weft-RestOpenLiveDeployment", "weft-RestDeployment", "weft-RestSignedLiveDeployment", "weft-RestDeployment", "weft-RestOpenPageLiveDeployment", "weft-RestDeployment", "weft-RestSignedPageLiveDeployment", "weft-RestDeployment",
 	"weft-RestOpenPageDeployment", "weft-RestDeployment", "weft-RestSignedPageDeployment", "weft-RestDeployment")
 
 // label returns what identifies an object in a list: its name, or else its place.

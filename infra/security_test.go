@@ -30,14 +30,20 @@ var whys = map[string]string{
 	"activity List":  "list the runs that a batch acts on, unless `Batches` is off",
 	"activity Erase": "delete closed runs in a batch, unless `Batches` is off",
 	"Inspect":        "count the messages of the queues, and find their dead letters",
+	"timer Inspect":  "count the dead letters that stay in their queues",
+	"Probe":          "send the api function a synthetic update, unless `Probe` is off",
 	"Redrive":        "have SQS move dead letters back on request, if `Redrive` is on",
 	"SendBack":       "the same: SQS sends them as the role that asks it to",
 	"Erase":          "delete a closed run on request",
+	"Keep":           "keep dead letters that no version of Weft can read",
+	"PutEvents":      "put notifications on the event bus, if there is an `EventBus`",
 	"Verify":         "read the key that the tokens of activities are signed with",
+	"MakeKey":        "create that key once, if a secret of a receiver is asked for first: only if there are `WebhookHosts`",
 	"Pace":           "move the mark of the rate of its own queue",
 	"Sign":           "read the key that the tokens of activities are signed with, and create it once",
 	"Shorten":        "retry an activity sooner whose process died",
 	"FindVersion":    "find its version with a build",
+	"FindRollout":    "find out which of two builds owns a run, unless `Rollout` is off",
 	"HandOn":         "forward work of runs that are pinned to that build to it",
 	"Sweep":          "find the timers that are nearly due, and delete those that were sent",
 	"Clean":          "delete runs whose retention has passed, and repair runs that have lost a message",
@@ -54,11 +60,11 @@ var whys = map[string]string{
 func TestSecurityTables(t *testing.T) {
 	t.Parallel()
 	functions := samFunctions(t, "weft", map[string]string{
-		"Namespace": "NAMESPACE", "Redrive": "on", "Pinning": "on", "Build": "BUILD",
-		"PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/payloads", "Bucket": "bucket",
+		"Namespace": "NAMESPACE", "Redrive": "on", "Pinning": "on", "Build": "BUILD", "Rollout": "canary",
+		"PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/payloads", "Bucket": "bucket", "WebhookHosts": "*", "EventBus": "orders",
 	})
 	holdTables(t, filepath.Join("..", "docs", "security.md"), map[string][]string{
-		"rights": rightsTable(t, functions), "by AWS": byAWSTable(), "actions": actionsTable(),
+		"rights": rightsTable(t, functions), "by AWS": byAWSTable(), "actions": actionsTable(), "boundary": boundaryPolicy(t),
 	})
 }
 
@@ -119,7 +125,7 @@ func byAWSTable() []string {
 	rows := []string{"| statement | may | to | source |", "|---|---|---|---|"}
 	for _, sid := range slices.Sorted(maps.Keys(privilege.ByAWS)) {
 		g := privilege.ByAWS[sid]
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", sid, code(g.Actions), g.Why, g.Source))
+		rows = append(rows, fmt.Sprintf("| %s | %s%s | %s | %s |", sid, map[bool]string{true: "not "}[g.Denies], code(g.Actions), g.Why, g.Source))
 	}
 	return rows
 }
@@ -145,12 +151,14 @@ func places(s privilege.Statement) string {
 			all = append(all, "index `"+index+"`")
 		case strings.HasPrefix(name, "table/"):
 			all = append(all, "table")
+		case strings.Contains(resource, ":events:"):
+			all = append(all, "the event bus")
 		case strings.Contains(resource, ":kms:"):
 			all = append(all, "the payload keys")
 		case strings.Contains(resource, ":s3:"):
 			all = append(all, map[bool]string{true: "the bucket's objects `NAMESPACE/*`", false: "the bucket"}[strings.HasSuffix(resource, "/*")])
 		case strings.Contains(resource, ":lambda:"):
-			all = append(all, map[bool]string{true: "its versions", false: "itself"}[strings.HasSuffix(resource, ":*")])
+			all = append(all, map[bool]string{true: "its versions", false: cmp.Or(map[string]string{"Probe": "the api function", "FindRollout": "the workflow function"}[s.Sid], "itself")}[strings.HasSuffix(resource, ":*")])
 		default:
 			all = append(all, "queue `"+strings.TrimPrefix(name, "weft-")+"`")
 		}
@@ -158,7 +166,11 @@ func places(s privilege.Statement) string {
 	slices.SortStableFunc(all, cmp.Compare)
 	text := strings.Join(all, ", ")
 	for _, c := range s.Conditions {
-		text += ", items " + code(c.Values)
+		what := ", items "
+		if c.Key == "events:source" {
+			what = ", source "
+		}
+		text += what + code(c.Values)
 	}
 	return text
 }

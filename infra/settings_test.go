@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -25,7 +26,7 @@ import (
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	holdFile(t, filepath.Join("terraform", "settings.tf"), moduleSettings())
-	holdRegions(t, filepath.Join("sam", "template.yaml"), map[string][]string{"parameters": templateParameters(), "variables": templateVariables()},
+	holdRegions(t, filepath.Join("sam", "template.yaml"), map[string][]string{"parameters": templateParameters(), "variables": templateVariables(), "presets": templatePresets()},
 		"# begin %s of package settings (go test ./infra -run TestSettings -tables)\n", "# end %s of package settings\n")
 	holdTables(t, filepath.Join("..", "docs", "settings.md"), map[string][]string{"functions": functionRows(), "server": serverRows()})
 }
@@ -63,10 +64,17 @@ func moduleSettings() string {
 	}
 	for _, s := range handedOn() {
 		value := "var." + snake(s.Parameter)
-		if isSwitch(s) {
+		switch {
+		case isSwitch(s):
 			value += ` ? "on" : "off"`
+		case s.Fallback != "":
+			value = fmt.Sprintf("coalesce(%s, %s)", value, fallbacks[s.Fallback].module(s))
 		}
 		fmt.Fprintf(&out, "    %-*s = %s\n", longest, s.Variable, value)
+	}
+	out.WriteString("  }\n\n  # What concurrency gives: the maximum concurrency of the queues, and the hold.\n  presets = {\n")
+	for _, p := range settings.Presets() {
+		fmt.Fprintf(&out, "    %-6s = { workflow = %d, timers = %d, activities = %d, wait_hold = %q }\n", p.Name, p.Workflow, p.Timer, p.Activity, p.WaitHold)
 	}
 	out.WriteString("  }\n}\n")
 	for _, s := range handedOn() {
@@ -76,7 +84,7 @@ func moduleSettings() string {
 }
 
 func moduleVariable(s settings.Setting) string {
-	kind, value, condition := "string", fmt.Sprintf("%q", s.Default), ""
+	kind, value, condition := "string", fmt.Sprintf("%q", parameterDefault(s)), ""
 	name := snake(s.Parameter)
 	switch {
 	case isSwitch(s):
@@ -89,7 +97,7 @@ func moduleVariable(s settings.Setting) string {
 	case pattern(s) != "":
 		condition = fmt.Sprintf("can(regex(%q, var.%s))", pattern(s), name)
 	}
-	text := fmt.Sprintf("variable %q {\n  description = %q\n  type        = %s\n  default     = %s\n", name, s.Doc, kind, value)
+	text := fmt.Sprintf("variable %q {\n  description = %q\n  type        = %s\n  default     = %s\n", name, parameterDoc(s), kind, value)
 	if condition != "" {
 		text += fmt.Sprintf("\n  validation {\n    condition     = %s\n    error_message = %q\n  }\n", condition, s.Wrong)
 	}
@@ -103,11 +111,47 @@ func isSwitch(s settings.Setting) bool {
 
 // pattern returns the pattern of a parameter's values, or "" if any value will do.
 func pattern(s settings.Setting) string {
-	if s.Type == reflect.TypeFor[limits.Limit]() {
+	switch {
+	case s.Type == reflect.TypeFor[limits.Limit]():
 		return "^([1-9][0-9]*|none)$"
+	case s.Fallback != "":
+		return "^$|" + s.Pattern
 	}
 	return s.Pattern
 }
+
+// fallbacks say what a deployment gets if a parameter is empty, in the words of the description,
+// of the module and of the template.
+var fallbacks = map[string]struct {
+	doc              string
+	module, template func(settings.Setting) string
+}{
+	"name": {
+		" Empty is the name of the stack, or of the module. Never change that of a deployment that has runs.",
+		func(settings.Setting) string { return "var.name" },
+		func(s settings.Setting) string {
+			return fmt.Sprintf("&%s !If [Has%[2]s, !Ref %[2]s, !Ref AWS::StackName]", snake(s.Parameter), s.Parameter)
+		},
+	},
+	"preset": {
+		" Empty is what Concurrency gives.",
+		func(s settings.Setting) string { return "local.presets[var.concurrency]." + snake(s.Parameter) },
+		func(s settings.Setting) string {
+			return fmt.Sprintf("!If [Presets%[1]s, !FindInMap [Presets, !Ref Concurrency, %[1]s], !Ref %[1]s]", s.Parameter)
+		},
+	},
+}
+
+// parameterDefault returns the default of a parameter.
+func parameterDefault(s settings.Setting) string {
+	if s.Fallback != "" {
+		return ""
+	}
+	return s.Default
+}
+
+// parameterDoc returns the description of a parameter.
+func parameterDoc(s settings.Setting) string { return s.Doc + fallbacks[s.Fallback].doc }
 
 func listOf(values []string) string {
 	var all []string
@@ -133,15 +177,15 @@ func snake(parameter string) string {
 
 func templateParameters() (lines []string) {
 	for _, s := range handedOn() {
-		value := fmt.Sprintf("%q", s.Default)
-		if s.Default != "" && !isSwitch(s) && s.Default != "off" && strings.Trim(s.Default, "0123456789") != "" {
-			value = s.Default
+		value := fmt.Sprintf("%q", parameterDefault(s))
+		if d := parameterDefault(s); d != "" && !isSwitch(s) && d != "off" && strings.Trim(d, "0123456789") != "" {
+			value = d
 		}
 		kind := "String"
 		if s.Type.Kind() == reflect.Int && s.Most != "" {
 			kind, value = "Number", s.Default
 		}
-		doc := s.Doc
+		doc := parameterDoc(s)
 		if strings.Contains(doc, ": ") {
 			doc = fmt.Sprintf("%q", doc)
 		}
@@ -160,7 +204,18 @@ func templateParameters() (lines []string) {
 
 func templateVariables() (lines []string) {
 	for _, s := range handedOn() {
-		lines = append(lines, fmt.Sprintf("        %s: !Ref %s", s.Variable, s.Parameter))
+		value := "!Ref " + s.Parameter
+		if s.Fallback != "" {
+			value = fallbacks[s.Fallback].template(s)
+		}
+		lines = append(lines, fmt.Sprintf("        %s: %s", s.Variable, value))
+	}
+	return lines
+}
+
+func templatePresets() (lines []string) {
+	for _, p := range settings.Presets() {
+		lines = append(lines, fmt.Sprintf("    %s: { Workflow: \"%d\", Timer: \"%d\", Activity: \"%d\", WaitHold: %s }", p.Name, p.Workflow, p.Timer, p.Activity, p.WaitHold))
 	}
 	return lines
 }
@@ -216,7 +271,7 @@ func TestVariables(t *testing.T) {
 		read[s.Variable] = true
 	}
 	delete(read, settings.Variable("Grace")) // only cost depends on it
-	for _, f := range samFunctions(t, "weft", nil, "reports") {
+	for _, f := range samFunctions(t, "weft", map[string]string{"Pinning": "on", "Build": "b1", "Rollout": "canary"}, "reports") {
 		for name := range f.variables {
 			given[name] = true
 		}
@@ -230,6 +285,28 @@ func TestVariables(t *testing.T) {
 			if _, ok := parameters[name]; !ok && strings.ToLower(name) != name && name != "URL" && name != "URLs" {
 				t.Errorf("%s is given by %s, which is no parameter: there are %q", s.Variable, name, slices.Sorted(maps.Keys(parameters)))
 			}
+		}
+	}
+}
+
+// The default preset leaves callers as much of a quota of 1,000 as the throttle lets in, and small
+// leaves something of a quota of 10.
+func TestPresets(t *testing.T) {
+	t.Parallel()
+	parameters := load(t, filepath.Join("sam", "template.yaml"), "weft", nil).parameters
+	held := func(hold string) float64 {
+		const besides = 15 * time.Millisecond // what a request takes that is not held
+		rate, burst := number(t, fmt.Sprint(parameters["ThrottlingRate"])), number(t, fmt.Sprint(parameters["ThrottlingBurst"]))
+		return burst + rate*(duration(t, hold)+besides).Seconds()
+	}
+	for i, quota := range []int{1000, 10} {
+		p := settings.Presets()[i]
+		left := quota - p.Workflow - p.Timer - p.Activity
+		if i == 0 && (float64(left) < held(p.WaitHold) || parameters["Concurrency"] != p.Name) {
+			t.Errorf("%s leaves %d of %d, and callers hold %v", p.Name, left, quota, held(p.WaitHold))
+		}
+		if left < 3 {
+			t.Errorf("%s leaves %d of %d", p.Name, left, quota)
 		}
 	}
 }

@@ -73,8 +73,8 @@ var (
 	// begins matches the first line of a section, or of an entry in one, or the line before it.
 	begins = regexp.MustCompile(`^( {0,2}[A-Za-z#]|\n)`)
 	// ofActivities matches the first line of an entry that each task queue has.
-	ofActivities = regexp.MustCompile(`^  (Activity[A-Za-z]+|LimitsActivities|ReservesActivity):`)
-	identifier   = regexp.MustCompile(`\bActivity([A-Z][A-Za-z]+)|\b(Limits|Reserves)Activit(?:y|ies)\b`)
+	ofActivities = regexp.MustCompile(`^  (Activity[A-Za-z]+|LimitsActivities|PresetsActivities|ReservesActivity):`)
+	identifier   = regexp.MustCompile(`\bActivity([A-Z][A-Za-z]+)|\b(Limits|Presets|Reserves)Activit(?:y|ies)\b`)
 	// inNames matches the queue's or the function's name in the names of resources.
 	inNames = regexp.MustCompile(`(\$\{AWS::StackName\}-(?:[a-z-]+-)?)activit(?:y|ies)\b`)
 	label   = regexp.MustCompile(`"label": "[a-z]+"`)
@@ -86,8 +86,8 @@ func (q taskQueue) of(entry []string) string {
 	var out strings.Builder
 	within := -1 // the indentation of an anchored value, which the template already has
 	for _, line := range entry {
-		if strings.Contains(line, "RunsBatches") {
-			continue // the steps of batches are activities of the default queue
+		if strings.Contains(line, "RunsBatches") || strings.Contains(line, "HasEventBus") {
+			continue // the steps of batches, and notifications, are activities of the default queue
 		}
 		if indent := len(line) - len(strings.TrimLeft(line, " ")); within >= 0 && indent > within {
 			continue
@@ -96,6 +96,9 @@ func (q taskQueue) of(entry []string) string {
 		if a := anchor.FindStringSubmatch(line); a != nil {
 			within = len(a[1])
 			line = a[1] + "- *" + a[2] + "\n"
+		}
+		if entry[0] == "  ActivityMaximumConcurrency:\n" { // a preset divides the default queues only
+			line = strings.NewReplacer(", and -1 what Concurrency gives", "", ": -1\n", ": 0\n").Replace(line)
 		}
 		out.WriteString(q.renamed(line))
 	}
@@ -106,7 +109,7 @@ func (q taskQueue) renamed(line string) string {
 	line = identifier.ReplaceAllString(line, "${2}"+q.prefix+"${1}")
 	line = inNames.ReplaceAllString(line, "${1}tasks-"+q.name)
 	for from, to := range map[string]string{
-		"queue activities": "queue tasks-" + q.name, "${Namespace}/r/": "${Namespace}/r/" + q.name, "he activity function": "he tasks-" + q.name + " function", "the activity queue": "the queue tasks-" + q.name,
+		"queue activities": "queue tasks-" + q.name, `*namespace, "r/"`: `*namespace, "r/` + q.name + `"`, "he activity function": "he tasks-" + q.name + " function", "the activity queue": "the queue tasks-" + q.name,
 		"Variables: { WEFT_ROLE": `Variables: { WEFT_VISIBILITY: !Sub "${` + q.prefix + `Visibility}s", WEFT_ROLE`,
 	} {
 		line = strings.ReplaceAll(line, from, to)
@@ -131,6 +134,10 @@ func joined(line string, all []taskQueue) string {
 		after("!GetAtt ActivityDeadQueue.Arn")
 	case strings.Contains(line, "!GetAtt WorkflowRole.Arn, !GetAtt ActivityRole.Arn"):
 		after("!GetAtt ActivityRole.Arn")
+	case strings.Contains(line, "!GetAtt WorkflowFunction.Arn, !GetAtt ActivityFunction.Arn"):
+		after("!GetAtt ActivityFunction.Arn")
+	case strings.Contains(line, `!Sub "${ActivityFunction.Arn}:live"`):
+		after(`!Sub "${ActivityFunction.Arn}:live"`)
 	case strings.Contains(line, "!Ref WorkflowRole, !Ref ActivityRole"):
 		after("!Ref ActivityRole")
 	case strings.Contains(line, "WEFT_QUEUE_ACTIVITIES:"):

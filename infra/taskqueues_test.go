@@ -20,7 +20,7 @@ func TestRightsOfTaskQueues(t *testing.T) {
 		"by default": nil, "all": {"Redrive": "on", "Pinning": "on", "Build": "b", "Kms": "create", "PayloadKeys": "create", "Bucket": "create", "Tracing": "on"},
 	} {
 		functions := samFunctions(t, "weft", parameters, "reports")
-		own := strings.NewReplacer("weft-activities", "weft-tasks-reports", "weft-activity", "weft-tasks-reports", "default/r/", "default/r/reports")
+		own := strings.NewReplacer("weft-activities", "weft-tasks-reports", "weft-activity", "weft-tasks-reports", "weft/r/", "weft/r/reports")
 		text := func(function string, r *strings.Replacer) (all []string) {
 			for _, s := range functions[function].Statements {
 				if function == "activity" && (s.Sid == "List" || s.Sid == "Erase") {

@@ -21,6 +21,7 @@ type template struct {
 	stack      string
 	parameters map[string]any
 	declared   map[string]map[string]any // the parameters, as they are declared
+	mappings   map[string]any
 	conditions map[string]any
 	rules      map[string]any
 	resources  map[string]map[string]any
@@ -56,6 +57,7 @@ func read(t testing.TB, text, stack string, given map[string]string) *template {
 			c.parameters[name] = value
 		}
 	}
+	c.mappings, _ = document["Mappings"].(map[string]any)
 	c.conditions, _ = document["Conditions"].(map[string]any)
 	c.rules, _ = document["Rules"].(map[string]any)
 	c.global, _ = document["Globals"].(map[string]any)["Function"].(map[string]any)
@@ -173,6 +175,13 @@ func (c *template) call(name string, arg any) any {
 			parts = append(parts, part)
 		}
 		return parts
+	case "Fn::FindInMap":
+		keys := c.texts(list)
+		second, _ := c.mappings[keys[0]].(map[string]any)[keys[1]].(map[string]any)
+		if value, ok := second[keys[2]]; ok {
+			return value
+		}
+		c.t.Fatalf("there is no %q", keys)
 	case "Fn::If":
 		if c.holds(map[string]any{"Condition": list[0]}) {
 			return c.value(list[1])
@@ -218,8 +227,8 @@ func (c *template) holds(v any) bool {
 	return false
 }
 
-// ref returns what Ref returns: a parameter, a pseudo parameter, the URL of a queue, or the name
-// of something else.
+// ref returns what Ref returns: a parameter, a pseudo parameter, the URL of a queue, the ARN of an
+// alias, or the name of something else.
 func (c *template) ref(name string) any {
 	c.t.Helper()
 	if value, ok := c.parameters[name]; ok {
@@ -234,6 +243,10 @@ func (c *template) ref(name string) any {
 	}
 	if c.kind(name) == "AWS::SQS::Queue" {
 		return "https://sqs." + lambdahost.Region + ".amazonaws.com/" + lambdahost.Account + "/" + c.name(name)
+	}
+	if c.kind(name) == "AWS::Lambda::Alias" {
+		p := c.properties(name)
+		return lambdahost.ARN("lambda", fmt.Sprint("function:", c.value(p["FunctionName"]), ":", p["Name"]))
 	}
 	return c.name(name)
 }
@@ -259,7 +272,8 @@ func (c *template) name(id string) string {
 	c.t.Helper()
 	given := map[string]string{
 		"AWS::SQS::Queue": "QueueName", "AWS::DynamoDB::Table": "TableName", "AWS::Serverless::Function": "FunctionName",
-		"AWS::Logs::LogGroup": "LogGroupName", "AWS::IAM::Role": "RoleName", "AWS::Events::Rule": "Name",
+		"AWS::Logs::LogGroup": "LogGroupName", "AWS::IAM::Role": "RoleName", "AWS::Events::Rule": "Name", "AWS::CloudWatch::Alarm": "AlarmName",
+		"AWS::CodeDeploy::Application": "ApplicationName", "AWS::CodeDeploy::DeploymentGroup": "DeploymentGroupName",
 	}[c.kind(id)]
 	if name, ok := c.properties(id)[given]; ok {
 		if name := c.value(name); name != (none{}) {
@@ -285,6 +299,7 @@ func (c *template) attribute(path string) string {
 		"AWS::IAM::Role Arn":                      lambdahost.ARN("iam", "role/"+c.name(id)),
 		"AWS::Events::Rule Arn":                   lambdahost.ARN("events", "rule/"+c.name(id)),
 		"AWS::SQS::Queue QueueName":               c.name(id),
+		"AWS::Lambda::Version Version":            "1",
 		"AWS::ApiGateway::RestApi RootResourceId": c.stack + "-" + path,
 	}[c.kind(id)+" "+attribute]
 	if arn == "" {

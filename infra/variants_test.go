@@ -17,23 +17,26 @@ var variants = map[string]inputs{
 	"http": {},
 	"rest": {
 		"api": "rest", "page": false, "bucket": "", "api_authorization": "NONE", "list": false, "build": "b1", "base_path": "/shop", "tracing": true,
-		"throttling_rate": 7, "throttling_burst": 9, "log_retention_days": 7, "architecture": "x86_64", "namespace": "ns",
+		"throttling_rate": 7, "throttling_burst": 9, "concurrency": "small", "chain": false, "log_retention_days": 7, "architecture": "x86_64", "namespace": "ns",
 		"metrics": "otlp", "log_level": "debug", "log_failures": "text", "redrive": true, "updates_in_flight": "none", "update_bytes_in_flight": "1000", "updates_in_total": "2000",
 	},
 	"rest_signed": {
-		"otlp_endpoint": "http://localhost:4318", "layers": []string{"arn:aws:lambda:us-east-1:000000000000:layer:collector:1"}, "api": "rest", "access_log": false, "kms": "arn:aws:kms:us-east-1:000000000000:key/1234",
-		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/5678"}, "payload_encryption": false,
+		"metrics": "emf", "system_log_level": "INFO", "otlp_endpoint": "http://localhost:4318", "layers": []string{"arn:aws:lambda:us-east-1:000000000000:layer:collector:1"}, "api": "rest", "access_log": false, "kms": "arn:aws:kms:us-east-1:000000000000:key/1234",
+		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/5678"}, "payload_encryption": false, "pinning": true, "build": "b4", "rollout": "all-at-once", "alarms": false,
 	},
 	"url": {
-		"payload_keys": []string{"create"}, "bucket": "create", "stream": true,
-		"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "alarms": false, "dashboard": false,
+		"subnet_ids": []string{"subnet-0a1"}, "security_group_ids": []string{"sg-0a1"}, "webhook_hosts": "*.example.com", "webhook_private": true, "webhook_epoch": 2, "event_bus": "orders",
+		"payload_keys": []string{"create"}, "bucket": "create", "stream": true, "concurrency": "shared", "wait_hold": "1s",
+		"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "dashboard": false,
 	},
 	"open": {
-		"page": false, "api_authorization": "NONE", "jwt_scopes": []string{"s"}, "bucket": "payloads",
+		"metrics": "off", "page": false, "api_authorization": "NONE", "jwt_scopes": []string{"s"}, "bucket": "payloads",
 		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "arn:aws:kms:us-east-1:000000000000:key/b"},
 	},
 	"tasks": {
-		"pinning": true, "build": "b3", "kms": "create", "payload_keys": []string{"create"}, "redrive": true,
+		"subnet_ids": []string{"subnet-0a1", "subnet-0b2"}, "security_group_ids": []string{"sg-0a1", "sg-0b2"}, "permissions_boundary": "arn:aws:iam::000000000000:policy/boundary", "role_path": "/apps/weft/",
+		"event_bus": "arn:aws:events:us-east-1:000000000000:event-bus/orders",
+		"pinning":   true, "build": "b3", "rollout": "canary", "kms": "create", "payload_keys": []string{"create"}, "redrive": true,
 		"task_queues": map[string]map[string]any{
 			"reports": {"memory": 2048, "timeout": 300, "visibility": 1900, "batch_size": 2, "maximum_concurrency": 4, "reserved_concurrency": 8, "rate": 0.5, "burst": 3},
 			"slow":    {},
@@ -41,10 +44,10 @@ var variants = map[string]inputs{
 	},
 	"full": {
 		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "create", "arn:aws:kms:us-east-1:000000000000:key/b"}, "compress": "zstd", "bucket": "create",
-		"batches": false, "api_authorization": "JWT", "jwt_issuer": "https://issuer.example", "jwt_audience": []string{"a", "b"}, "jwt_scopes": []string{"s"},
+		"batches": false, "api_authorization": "JWT", "jwt_issuer": "https://issuer.example", "jwt_audience": []string{"a", "b"}, "jwt_scopes": []string{"s"}, "jwt_caller_claim": "client_id",
 		"cors_origins": []string{"https://a.example"}, "kms": "create", "tracing": true,
-		"alarm_topics": []string{"arn:aws:sns:us-east-1:000000000000:a", "arn:aws:sns:us-east-1:000000000000:b"}, "age_alarm_seconds": 1000,
-		"pinning": true, "build": "b2", "memory": 512, "activity_memory": 1024, "workflow_timeout": 40, "workflow_visibility": 240, "activity_timeout": 100, "activity_visibility": 600,
+		"alarm_topics": []string{"arn:aws:sns:us-east-1:000000000000:a", "arn:aws:sns:us-east-1:000000000000:b"}, "age_alarm_seconds": 1000, "probe": false, "slow_request_milliseconds": 500, "slow_requests_alarm": 3,
+		"pinning": true, "build": "b2", "rollout": "linear", "memory": 512, "activity_memory": 1024, "workflow_timeout": 40, "workflow_visibility": 240, "activity_timeout": 100, "activity_visibility": 600,
 		"max_receives": 4, "long_timer": "30s", "retention_days": 30, "check_commits": 5000, "workflow_batch_size": 9, "timer_batch_size": 8, "activity_batch_size": 7,
 		"workflow_maximum_concurrency": 20, "timer_maximum_concurrency": 10, "activity_maximum_concurrency": 5,
 		"api_reserved_concurrency": 3, "workflow_reserved_concurrency": 60, "activity_reserved_concurrency": 10, "activity_rate": 50, "activity_burst": 70,

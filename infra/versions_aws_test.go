@@ -19,20 +19,22 @@ import (
 
 // lambda plays Lambda's API for functions that look for their version with build-1. It lists
 // version 7 with that build, and answers that each event that it gets succeeded, without doing
-// anything.
+// anything. The alias live moves from that version to version 8, this build, which has all runs.
 func (d *deployment) lambda(w http.ResponseWriter, r *http.Request) {
 	answer := `{"batchItemFailures":[]}`
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/versions"):
-		answer = `{"Versions":[{"Version":"7","Environment":{"Variables":{"WEFT_BUILD":"build-1"}}}]}`
-	case strings.HasSuffix(r.URL.Path, "-api/invocations"):
+		answer = `{"Versions":[{"Version":"7","Environment":{"Variables":{"WEFT_BUILD":"build-1"}}},{"Version":"8","Environment":{"Variables":{"WEFT_BUILD":"build-2"}}}]}`
+	case strings.HasSuffix(r.URL.Path, "/aliases/live"):
+		answer = `{"FunctionVersion":"7","RoutingConfig":{"AdditionalVersionWeights":{"8":1}}}`
+	case strings.HasSuffix(r.URL.Path, "-api/invocations"), strings.HasSuffix(r.URL.Path, "-api:live/invocations"):
 		answer = `{"statusCode":202,"body":"{}"}`
 	}
 	_, _ = io.WriteString(w, answer)
 }
 
-// runPinned passes the work of a run of build-1 to each function: a request, a timer and an
-// activity.
+// runPinned passes the work of a pinned run of build-1 to each function: a request, a timer and an
+// activity. So it does with runs that are not pinned, whose owner each function has to find out.
 func (d *deployment) runPinned(v *traveller) {
 	d.t.Helper()
 	l, ctx := &letters{}, d.t.Context()
@@ -45,7 +47,15 @@ func (d *deployment) runPinned(v *traveller) {
 	if err := note.Send(ctx, d.Client, "pinned-work", nil); err != nil {
 		d.t.Errorf("a request that a version answers: %v", err)
 	}
-	for i, role := range []adapter.Role{adapter.Activity, adapter.Workflow} {
+	for _, step := range []string{work, nap, listen} {
+		if _, err := walk.Start(ctx, c, "owned-"+step, []string{step}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	if err := note.Send(ctx, d.Client, "owned-listen", nil); err != nil {
+		d.t.Errorf("a request for a run that this build owns: %v", err)
+	}
+	for i, role := range []adapter.Role{adapter.Activity, adapter.Workflow, adapter.Activity, adapter.Workflow} {
 		m, err := outbox.Decode(l.sent[i].Body)
 		if err != nil {
 			d.t.Fatal(err)

@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/seed-41655fb1/weft/activity"
@@ -115,11 +117,42 @@ func (d *deployment) runRequests() {
 	d.runOutside(check)
 	d.runQueues(check)
 	d.runBatch(check)
+	d.runNotified(check)
 	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: walk.WithStart([]string{listen})}))
 }
 
 // inBatch is the id of the workflow that a batch deletes.
 const inBatch = "unwanted-in-batch"
+
+// receiver gets notifications, and cannot be reached.
+const receiver = "https://receiver.invalid/ends"
+
+// runSecret asks for the secret of a receiver, which makes the signing key, and then deletes that
+// key: an activity makes it as well.
+func (d *deployment) runSecret(v *traveller) {
+	d.t.Helper()
+	ctx, table := d.t.Context(), d.table()
+	if _, err := d.WebhookSecret(ctx, receiver); err != nil {
+		d.t.Fatal(err)
+	}
+	key := map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: namespace + "/k"}}
+	found, err := d.tables.Query(ctx, &dynamodb.QueryInput{TableName: &table, KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: key})
+	if err != nil || len(found.Items) != 1 {
+		d.t.Fatalf("%v, %v", found, err)
+	}
+	item := map[string]types.AttributeValue{"pk": found.Items[0]["pk"], "sk": found.Items[0]["sk"]}
+	if _, err := d.tables.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table, Key: item}); err != nil {
+		d.t.Fatal(err)
+	}
+	d.start(adapter.API, nil, v.registrations()...) // the process before has the key
+}
+
+// runNotified has a receiver notified, in vain: another run delivers, which tries again.
+func (d *deployment) runNotified(check func(error)) {
+	d.t.Helper()
+	_, err := d.began("notified", []string{work}, workflow.StartOptions{Notify: []client.Notification{{URL: receiver}}}).Result(d.t.Context())
+	check(err)
+}
 
 // runBatch deletes a run in a batch.
 func (d *deployment) runBatch(check func(error)) {
@@ -149,8 +182,12 @@ func (d *deployment) runQueues(check func(error)) {
 	queues, err := d.Queues(ctx)
 	check(err)
 	for _, q := range queues {
-		if q.Messages == nil || q.Dead == nil || q.Problem != "" {
+		unreadable := q.Name == queue.Unreadable // it has no dead letters
+		if q.Messages == nil || (q.Dead == nil) != unreadable || q.Problem != "" {
 			d.t.Errorf("the queue %s is not counted: %+v", q.Name, q)
+		}
+		if unreadable {
+			continue
 		}
 		_, err := d.Redrive(ctx, q.Name)
 		check(err)
@@ -199,6 +236,10 @@ func (d *deployment) runDeadLetters(v *traveller) {
 	d.start(adapter.Dead, nil) // with the LongTimer of this stack: the table keeps the delayed messages
 	d.hand(adapter.Dead, d.offloaded(ghostOf(engine.TakeResult, "dead-freight", time.Now(), payload(d.t, freight))))
 
+	d.hand(adapter.Dead, "no message of Weft's")
+	if kept := d.take("WEFT_QUEUE_UNREADABLE"); kept != "no message of Weft's" {
+		d.t.Errorf("%q is kept", kept)
+	}
 	d.began("activity-dies", []string{work})
 	d.hand(adapter.Dead, d.take("WEFT_QUEUE_ACTIVITIES"))
 	d.began("timer-dies", []string{nap})
@@ -242,7 +283,7 @@ func (d *deployment) runSweep() {
 		err = d.codec(d.objects).Timers(d.store()).PutTimers(d.t.Context(), []store.Timer{{ID: "waited", Due: m.Due.Time(), Body: plain}})
 	}
 	if err == nil {
-		_, err = d.Invoke(d.t.Context(), string(adapter.Timer), []byte(`{"source":"aws.events"}`))
+		_, err = d.Invoke(d.t.Context(), string(adapter.Timer), []byte(`{"weft":{"beat":true}}`)) // also a beat
 	}
 	if err != nil {
 		d.t.Error(err)

@@ -115,12 +115,12 @@ func TestDeadLetter(t *testing.T) {
 // timers returns those that the deployment keeps in its table. It encrypts them.
 func (d *deployment) timers(ctx context.Context, t *testing.T) store.Timers {
 	t.Helper()
-	tables, err := dynamo.New(dynamodb.NewFromConfig(d.server.Config), dynamo.Options{Table: d.table(ctx, t)})
+	tables, err := dynamo.New(dynamodb.NewFromConfig(d.server.Config), dynamo.Options{Table: d.table(ctx, t), Namespace: d.stack})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, key := d.payloads(ctx, t)
-	return codec.New(codec.Options{Namespace: "default", Keys: awskms.New(kms.NewFromConfig(d.server.Config), []string{key})}).Timers(tables)
+	return codec.New(codec.Options{Namespace: d.stack, Keys: awskms.New(kms.NewFromConfig(d.server.Config), []string{key})}).Timers(tables)
 }
 
 // count returns the number of messages in a queue, hidden ones included.

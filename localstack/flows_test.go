@@ -126,7 +126,7 @@ func (d *deployment) timersWait(ctx context.Context, t *testing.T) (bool, error)
 		TableName: aws.String(d.table(ctx, t)), ConsistentRead: aws.Bool(true),
 		FilterExpression: aws.String("begins_with(pk, :timers) AND sk < :soon"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":timers": &types.AttributeValueMemberS{Value: "default/t/"},
+			":timers": &types.AttributeValueMemberS{Value: d.stack + "/t/"},
 			":soon":   &types.AttributeValueMemberS{Value: fmt.Sprintf("%016x", uint64(time.Now().Add(time.Hour).UnixMicro())^1<<63)},
 		},
 	})

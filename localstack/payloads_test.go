@@ -48,7 +48,7 @@ func TestPayloads(t *testing.T) {
 	objects := d.objects(ctx, t, bucket)
 	large := 0
 	for at, body := range objects {
-		if !strings.HasPrefix(at, "default/") || readable(body, secret) {
+		if !strings.HasPrefix(at, d.stack+"/") || readable(body, secret) {
 			t.Errorf("the bucket has %s, of %d bytes, that can be read: %v", at, len(body), readable(body, secret))
 		}
 		if len(body) > text.Len() {

@@ -5,6 +5,7 @@ package localstack_test
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,14 +26,30 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// sam finds no error in the template, with task queues and without.
+// sam finds no error in the template, with task queues and without, in that of the account, and in
+// those of adoptions.
 func TestTemplateIsValid(t *testing.T) {
 	t.Parallel()
+	texts := map[string]string{"the account": infra.Account}
 	for _, taskQueues := range [][]string{nil, {"reports", "slow-lane"}} {
 		text, err := infra.SAMWith(taskQueues...)
 		if err != nil {
 			t.Fatal(err)
 		}
+		texts[fmt.Sprintf("the task queues %q", taskQueues)] = text
+	}
+	const key = "arn:aws:kms:us-east-1:000000000000:key/1"
+	for what, of := range map[string]infra.Adoption{
+		"the adoption of a table": {Table: "shop-Table-1", Namespace: "default"},
+		"the adoption of all":     {Table: "shop-Table-1", Namespace: "default", Protected: true, Key: key, PayloadKey: key, Bucket: "shop-bucket"},
+	} {
+		text, err := of.Template()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[what] = text
+	}
+	for what, text := range texts {
 		file := filepath.Join(t.TempDir(), "template.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -40,7 +57,7 @@ func TestTemplateIsValid(t *testing.T) {
 		command := exec.CommandContext(t.Context(), ".servers/sam/bin/sam", "validate", "--lint", "--template", file)
 		command.Env = append(os.Environ(), "SAM_CLI_TELEMETRY=0", "AWS_DEFAULT_REGION="+awstest.Region)
 		if out, err := command.CombinedOutput(); err != nil {
-			t.Errorf("with the task queues %q: %v\n%s", taskQueues, err, out)
+			t.Errorf("%s: %v\n%s", what, err, out)
 		}
 	}
 }

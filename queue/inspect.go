@@ -42,6 +42,15 @@ type Redriver interface {
 	Redrive(ctx context.Context, queue string) error
 }
 
+// Keeper is an optional part of the port: it keeps messages that nobody can read. Without it, they
+// are deleted, and a line of the log says so.
+type Keeper interface {
+	// Keep sends a message to the queue Unreadable, unchanged, with the name of its queue and the
+	// reason. It returns nil only if the message is durable there, so that it can be deleted. After
+	// an error it may be there, too: then it is kept twice.
+	Keep(ctx context.Context, queue string, d Delivery, reason string) error
+}
+
 // Browser is an optional part of the port: it shows messages. SQS cannot do that: to see a message
 // one has to receive it.
 type Browser interface {

@@ -87,6 +87,10 @@ func IsForTasks(queue string) (taskQueue string, is bool) {
 // dead ends the names of the queues of dead letters.
 const dead = "-dead"
 
+// Unreadable is the standard queue of messages that no version of Weft can read. Nobody handles it;
+// see Keeper.
+const Unreadable = "unreadable"
+
 // DeadLetters returns the queue for the messages of a queue that were received too often.
 func DeadLetters(queue string) string { return queue + dead }
 
@@ -109,6 +113,8 @@ type Delivery struct {
 	Received int
 	// Group is the group of the message in a FIFO queue.
 	Group string
+	// Raw is the message as the queue's service has it, for Keeper; empty if that is Body.
+	Raw string
 }
 
 var (

@@ -72,8 +72,9 @@ type Item struct {
 	// Expires is when the item may be deleted; zero means never. The deletion may come later, and
 	// until then reads return the item.
 	Expires time.Time
-	// Over is the id of a commit that may already be at the key: the item then replaces it. Zero
-	// means none. It is part of a write, and no read returns it.
+	// Over is the id of a commit that may already be at the key: the item then replaces it, and the
+	// row that the other one has set in the list goes with that. Zero means none. It is part of a
+	// write, and no read returns it.
 	Over [16]byte
 	// Summary is set on the items that open or close a run, or change the run's row in the list of
 	// workflows. Its workflow and run are the item's own. It replaces the row that an earlier slot
@@ -146,8 +147,9 @@ type Page struct {
 const MaxAppend = 100
 
 // Log is the log of the runs of each workflow. All its reads are strong. Callers leave no gaps in
-// it. An item is put only if the slot before it has an item, or had one that expired. A run after
-// the first is opened only if there was an earlier run.
+// it. An item is put only if the slot before it has an item, or had one that expired, or if it
+// replaces an item (Item.Over): the last item of a run is replaced after the others were deleted. A
+// run after the first is opened only if there was an earlier run.
 type Log interface {
 	// Append puts one item, or up to MaxAppend at different keys: all of them or none. Each is put
 	// on the condition that none stands at its key, or only the one whose id is in Over. The

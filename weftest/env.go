@@ -22,6 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/notify/guard"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/queue"
@@ -148,10 +149,33 @@ func (e *Env) open(o codec.Options) {
 	e.process = assembly.NewProcess(assembly.Config{
 		Ports: assembly.PortsOf(e.store, e.store, e.queue), Receiver: e.queue, Registry: e.registry, Host: e.world, Codec: codec, Concurrency: 1, Options: executor.Options{
 			Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checks, CheckAlways: true, Logger: quiet, Observe: observe.New((*listener)(e)),
-			Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
+			Engine: engine.Options{TaskQueues: e.registry.TaskQueues()}, Webhooks: everybody(), EventBus: true,
 		},
+		Notifies: true, Receivers: willing{}, Bus: willing{},
 	})
 }
+
+// everybody allows a test each receiver of notifications.
+func everybody() guard.Policy {
+	all, _ := guard.Parse("*") // is valid
+	all.Local = true
+	return all
+}
+
+// willing takes all notifications: those of URLs, and those of an event bus. No request leaves the
+// test.
+type willing struct{}
+
+// RoundTrip answers a notification.
+func (willing) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: r}, nil
+}
+
+// Source returns the source of events.
+func (willing) Source() string { return "weft.test" }
+
+// Put takes an event.
+func (willing) Put(context.Context, string, time.Time, []byte) error { return nil }
 
 // Client returns a client of the environment, for Start, Call, Send, Ask and Result.
 func (e *Env) Client() *client.Client { return e.client }

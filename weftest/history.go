@@ -120,7 +120,7 @@ func (e *Env) runs(workflowID string) (runs []*engine.Run) {
 	}
 	for _, latest := range page.Items {
 		for number := uint32(1); number <= latest.Run; number++ {
-			if run := e.run(workflowID, number); len(run.Log) > 0 && !run.Void() {
+			if run := e.run(workflowID, number); len(run.Log) > 0 {
 				runs = append(runs, run)
 			}
 		}
@@ -128,8 +128,8 @@ func (e *Env) runs(workflowID string) (runs []*engine.Run) {
 	return runs
 }
 
-// run reads a run from the log. It ends the test if the log cannot be read, which is a defect of
-// Weft.
+// run reads a run from the log. A deleted one is empty. It ends the test if the log cannot be read,
+// which is a defect of Weft.
 func (e *Env) run(workflowID string, number uint32) *engine.Run {
 	run := engine.NewRun(workflowID, number)
 	from := store.Key{Workflow: workflowID, Run: number}
@@ -141,6 +141,9 @@ func (e *Env) run(workflowID string, number uint32) *engine.Run {
 		}
 		for _, item := range page.Items {
 			c, err := decoder.Decode(item.Slot, item.Body)
+			if err == nil && c.Status == history.Void { // in the place of the last commit of a deleted run
+				return engine.NewRun(workflowID, number)
+			}
 			if err == nil {
 				err = run.Append(c, len(item.Body))
 			}

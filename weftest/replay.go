@@ -89,7 +89,11 @@ func Replay(t testing.TB, registrations []workflow.Registration, sources ...Sour
 		}
 		for _, r := range all {
 			if err := r.replay(types); err != nil {
-				t.Errorf("weftest.Replay: %s: %v%s", r.from, err, advice(err))
+				advice := replay.Advice(err)
+				if advice != "" {
+					advice = "\n\t" + advice
+				}
+				t.Errorf("weftest.Replay: %s: %v%s", r.from, err, advice)
 			}
 		}
 	}
@@ -106,7 +110,7 @@ func (r recorded) replay(types *engine.Registry) error {
 	if code == nil {
 		return fmt.Errorf("workflow type %q is not registered; there are %q", name, types.WorkflowNames())
 	}
-	return check(code, r.WorkflowID, run.Log)
+	return replay.Check(code, r.WorkflowID, run.Log)
 }
 
 // parse reads the pages of a history.

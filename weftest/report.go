@@ -175,12 +175,12 @@ func (e *Env) waits(run *engine.Run) string {
 	s := run.State
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s (%s) waits", run.WorkflowID, s.Started.WorkflowType)
-	in, err := rebuild(e.registry.Workflow(s.Started.WorkflowType), run.WorkflowID, run.Log)
+	in, err := replay.Open(e.registry.Workflow(s.Started.WorkflowType), run.WorkflowID, run.Log)
 	if err != nil {
 		return b.String()
 	}
 	defer in.Close()
-	b.WriteString(lines(in))
+	b.WriteString(replay.Lines(replay.Waiting(in)))
 	for _, id := range slices.Sorted(maps.Keys(s.Activities)) {
 		fmt.Fprintf(&b, "\n\tactivity %s (event %d) is pending", s.Activities[id].ActivityType, id)
 	}
@@ -204,7 +204,7 @@ func (e *Env) replayAll() {
 	for _, id := range e.workflows() {
 		for _, run := range e.runs(id) {
 			code := e.registry.Workflow(run.State.Started.WorkflowType)
-			if err := errors.Join(check(code, id, run.Log), replay.Twice(code, id, run.Log)); err != nil {
+			if err := errors.Join(replay.Check(code, id, run.Log), replay.Twice(code, id, run.Log)); err != nil {
 				e.t.Errorf("weftest: run %s of workflow %s does something else when it is rebuilt from its history, as it is whenever "+
 					"a process is replaced: %v\nThe usual causes are the order of a map, the time, randomness, or a validator that changes state. Run weftvet",
 					run.State.RunID, id, err)

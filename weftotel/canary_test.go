@@ -50,7 +50,7 @@ type everything struct {
 func hear(t *testing.T) *everything {
 	t.Helper()
 	e := &everything{spans: tracetest.NewInMemoryExporter()}
-	e.lines = emf.New(e, "test", nil)
+	e.lines = emf.New(e, "test", emf.Options{All: true})
 	e.log = slog.New(observe.Handler(slog.NewJSONHandler(e, &slog.HandlerOptions{Level: slog.LevelDebug}), nil))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(e.spans), sdktrace.WithIDGenerator(weftotel.IDs()))
 	telemetry, err := weftotel.Providers{Spans: provider}.Open(t.Context(), observe.Settings{Namespace: "test"})

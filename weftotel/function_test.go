@@ -106,7 +106,7 @@ func ask(t *testing.T, gateway http.Handler) {
 func TestFunction(t *testing.T) {
 	t.Parallel()
 	r := receive(t)
-	gateway, l := apiFunction(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": r.URL})
+	gateway, l := apiFunction(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": r.URL, "WEFT_METRICS": "emf", "WEFT_DEPLOYMENT": "shop-eu"})
 	for range 3 {
 		ask(t, gateway)
 	}
@@ -125,7 +125,7 @@ func TestFunction(t *testing.T) {
 			t.Errorf("a line lacks something: %s", line)
 		}
 	}
-	if sums := emftest.Sums(t, metrics); sums["Reads"] != 3 || strings.Count(metrics, `"Namespace":"shop"`) != 3 {
+	if sums := emftest.Sums(t, metrics); sums["Reads"] != 3 || strings.Count(metrics, `"Deployment":"shop-eu"`) != 3 {
 		t.Errorf("the metrics are\n%s", metrics)
 	}
 }

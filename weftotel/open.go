@@ -40,7 +40,7 @@ func Open(ctx context.Context, s Settings) (Export, error) {
 	}
 	otel.SetErrorHandler(&complaints{log: s.Log})
 	about, err := resource.New(ctx,
-		resource.WithTelemetrySDK(), resource.WithAttributes(semconv.ServiceName(cmp.Or(s.Service, "weft")), namespace(s.Namespace)),
+		resource.WithTelemetrySDK(), resource.WithAttributes(append(place(s), semconv.ServiceName(cmp.Or(s.Service, "weft")))...),
 		resource.WithDetectors(lambda.NewResourceDetector()), resource.WithFromEnv())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, fmt.Errorf("weftotel: %w", err)
@@ -119,13 +119,15 @@ func wanted(getenv func(string) string, s observe.Settings) (spans, metrics bool
 	}
 	spans, metrics = signal("TRACES"), s.Metrics && signal("METRICS")
 	if s.Function && s.Metrics && !metrics && err == nil {
-		err = errors.New("WEFT_METRICS is otlp, and there is no OTEL_EXPORTER_OTLP_ENDPOINT: set it, or let metrics go to the log (emf)")
+		err = errors.New("WEFT_METRICS is otlp, and there is no OTEL_EXPORTER_OTLP_ENDPOINT: set it, or let metrics go to the log alone (health or emf)")
 	}
 	return spans, metrics, err
 }
 
-// namespace returns the attribute of a deployment's namespace.
-func namespace(name string) attribute.KeyValue { return attribute.String("weft.namespace", name) }
+// place returns the attributes of a deployment.
+func place(s Settings) []attribute.KeyValue {
+	return []attribute.KeyValue{attribute.String("weft.namespace", s.Namespace), attribute.String("weft.deployment", cmp.Or(s.Deployment, s.Namespace))}
+}
 
 // Providers are OpenTelemetry's providers that a program has set up itself. Either may be nil: it
 // exports nothing.
@@ -151,7 +153,7 @@ func (p Providers) open(s observe.Settings) (observe.Telemetry, error) {
 	}
 	var err error
 	if p.Metrics != nil {
-		t.instruments, err = newInstruments(p.Metrics.Meter(scope), s.Namespace)
+		t.instruments, err = newInstruments(p.Metrics.Meter(scope), s)
 	}
 	return t, err
 }

@@ -3,8 +3,10 @@ package weftotel_test
 import (
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -127,8 +129,12 @@ func (r *receiver) metrics(body *collectormetrics.ExportMetricsServiceRequest) {
 func (r *receiver) metric(m *metricspb.Metric) {
 	const delta = metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
 	labeled := func(attributes []*commonpb.KeyValue) {
-		if len(attributes) != 1 || attributes[0].GetKey() != "weft.namespace" || attributes[0].GetValue().GetStringValue() != "shop" {
-			r.problems = append(r.problems, m.GetName()+" has other attributes than the namespace")
+		got := map[string]string{}
+		for _, a := range attributes {
+			got[a.GetKey()] = a.GetValue().GetStringValue()
+		}
+		if !maps.Equal(got, map[string]string{"weft.namespace": "shop", "weft.deployment": "shop-eu"}) {
+			r.problems = append(r.problems, fmt.Sprintf("%s has the attributes %v", m.GetName(), got))
 		}
 	}
 	for _, p := range m.GetSum().GetDataPoints() {
@@ -158,7 +164,7 @@ func (r *receiver) setBroken(broken bool) {
 // open opens telemetry as the environment says.
 func open(t *testing.T, s observe.Settings) observe.Telemetry {
 	t.Helper()
-	s.Log, s.Namespace, s.Service = slog.New(slog.DiscardHandler), "shop", "shop-api"
+	s.Log, s.Namespace, s.Deployment, s.Service = slog.New(slog.DiscardHandler), "shop", "shop-eu", "shop-api"
 	telemetry, err := weftotel.Open(t.Context(), s)
 	if err != nil || telemetry == nil {
 		t.Fatalf("there is no telemetry: %v", err)
@@ -191,7 +197,7 @@ func TestOTLP(t *testing.T) {
 		t.Errorf("the metrics are %v, all of them deltas: %v", r.sums, r.deltas)
 	}
 	for key, want := range map[string]string{
-		"service.name": "shop-api", "weft.namespace": "shop", "faas.name": "weft-api", "deployment.environment.name": "test",
+		"service.name": "shop-api", "weft.namespace": "shop", "weft.deployment": "shop-eu", "faas.name": "weft-api", "deployment.environment.name": "test",
 	} {
 		if r.about[key] != want {
 			t.Errorf("%s is %q, want %q", key, r.about[key], want)

@@ -22,7 +22,7 @@ import (
 // backup writes a backup into a file.
 type backup struct {
 	To         string `arg:"" name:"file" help:"File to write, which must not be there."`
-	Data       string `xor:"where" placeholder:"DIR" help:"A data directory that no server runs on. Without it, the server at --url sends its own."`
+	Data       string `xor:"where,stack" placeholder:"DIR" help:"A data directory that no server runs on. Without it, the server at --url sends its own."`
 	cli.Remote `embed:"" set:"timeout=0s"`
 }
 

@@ -26,10 +26,29 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the table of commands in docs
 // exits runs a command line and returns its exit code, and what it printed.
 func exits(t *testing.T, args ...string) (code cli.Code, out, errs string) {
 	t.Helper()
+	return exitsIn(t, nil, args...)
+}
+
+// exitsIn is exits in an environment.
+func exitsIn(t *testing.T, environment map[string]string, args ...string) (code cli.Code, out, errs string) {
+	t.Helper()
 	var printed, said bytes.Buffer
-	s := &cli.Session{In: strings.NewReader(""), Out: &printed, Err: &said, Getenv: func(string) string { return "" }}
+	s := &cli.Session{In: strings.NewReader(""), Out: &printed, Err: &said, Getenv: func(name string) string { return environment[name] }}
 	code = run(t.Context(), s, args)
 	return code, printed.String(), said.String()
+}
+
+// outOfTime tries a command that has too little time, with more time until nothing is wrong with
+// what it prints: on a loaded machine a server takes seconds until it is connected or answers.
+func outOfTime(t *testing.T, wrong func(timeout string) string) {
+	t.Helper()
+	var found string
+	for _, timeout := range []string{"1s", "10s", "50s"} {
+		if found = wrong(timeout); found == "" {
+			return
+		}
+	}
+	t.Error(found)
 }
 
 // Without arguments, and with --help, the command prints its help. A wrong command line says where
@@ -53,11 +72,15 @@ func TestCommandLine(t *testing.T) {
 		{"schedule backfill n --from=2026-13-01 --to=now", cli.Usage, "", `--from: "2026-13-01" is neither a time, as 2026-11-01T00:00:00Z, nor how long ago, as 24h`},
 		{"schedule backfill n --from=72h --to=soon", cli.Usage, "", `--to: "soon" is neither a time`},
 		{"schedule create n order --start-at=tomorrow", cli.Usage, "", `"tomorrow" is no time, as 2026-11-21T08:00:00Z; see weft schedule create --help`},
+		{"start order --notify-result", cli.Usage, "", "nobody is notified"},
+		{"cost --runs=1e6 --by=Stuck", cli.Usage, "", "--by and --allow-unknown sum up those that are"},
 		{"nonsense", cli.Usage, "", "see weft --help"},
 		{"schedule", cli.Usage, "", "see weft schedule --help"},
 		{"schedule pause", cli.Usage, "", "see weft schedule pause --help"},
 		{"list --nonsense", cli.Usage, "", "see weft list --help"},
-		{"list --url=http://a --stack=b", cli.Usage, "", "can't be used together"},
+		{"list --url=http://a --profile=b", cli.Usage, "", "can't be used together"},
+		{"list --profile=a --stack=b", cli.Usage, "", "can't be used together"},
+		{"backup f --data=a --stack=b", cli.Usage, "", "can't be used together"},
 		{"list --output=xml", cli.Usage, "", "xml"},
 		{"list --url=nonsense", cli.Usage, "", "none of an API"},
 		{"list --url=http://127.0.0.1:1", cli.Unreachable, "", "no answer from http://127.0.0.1:1"},
@@ -286,4 +309,18 @@ var example = regexp.MustCompile(`: (weft .*|source .*)\.$`)
 // helpText returns a help with its example as code.
 func helpText(help string) string {
 	return strings.ReplaceAll(example.ReplaceAllString(help, ": `$1`"), "|", `\|`)
+}
+
+// The flags of a start say who is notified of the end.
+func TestNotifyFlags(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]startFlags{
+		"[]": {NotifyResult: true},
+		"[{https://a.example false false} {https://b.example false false}]": {Notify: []string{"https://a.example", "https://b.example"}},
+		"[{https://a.example false true} { true true}]":                     {Notify: []string{"https://a.example"}, NotifyBus: true, NotifyResult: true},
+	} {
+		if got := fmt.Sprint(f.notifications()); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
 }

@@ -122,7 +122,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"batch", "rate", "slow", "0.02"}, cli.Done, "a rate of 0.02 runs a second", ""},
 		{[]string{"batch", "rate", "slow", "5000"}, cli.Refused, "", "give 0.01 to 1000"},
 		{[]string{"batch", "describe", "slow"}, cli.Done, "running", ""},
-		{[]string{"batch", "watch", "slow", "--timeout=1s"}, cli.TimedOut, "", "the end of batch slow"},
+		{[]string{"batch", "watch", "slow"}, cli.TimedOut, "", "the end of batch slow"},
 		{[]string{"batch", "stop", "slow", "--reason=enough", "-q"}, cli.Done, "slow\n", ""},
 		{[]string{"batch", "watch", "slow"}, cli.Failed, "enough", "batch slow was stopped: enough"},
 		{[]string{"batch", "stop", "slow"}, cli.NotFound, "", "it has ended"},
@@ -144,9 +144,17 @@ func TestExitCodes(t *testing.T) {
 		if c.args[len(c.args)-1] != "--url=b" {
 			args = append(args, "--url="+url)
 		}
-		code, out, errs := exits(t, args...)
-		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (code == cli.Done) != (errs == "") {
-			t.Errorf("weft %q: code %d\n%s\n%s\nwant %d, %q, %q", c.args, code, out, errs, c.code, c.out, c.errs)
+		wrong := func(more ...string) string {
+			code, out, errs := exits(t, append(args, more...)...)
+			if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || (code == cli.Done) != (errs == "") {
+				return fmt.Sprintf("weft %q: code %d\n%s\n%s\nwant %d, %q, %q", c.args, code, out, errs, c.code, c.out, c.errs)
+			}
+			return ""
+		}
+		if c.code == cli.TimedOut {
+			outOfTime(t, func(timeout string) string { return wrong("--timeout=" + timeout) })
+		} else if found := wrong(); found != "" {
+			t.Error(found)
 		}
 	}
 }

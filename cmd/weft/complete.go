@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -19,8 +20,12 @@ type completeCommand struct {
 	Split    bool   `help:"Print what follows the = of a field: the shell takes that for a word."`
 }
 
-// completeTime is how long somebody who has pressed a key waits for values.
-const completeTime = 3 * time.Second
+const (
+	// completionTime is how long somebody who has pressed a key waits for values.
+	completionTime = 3 * time.Second
+	// completionVariable names the environment variable that sets another time.
+	completionVariable = "WEFT_COMPLETION_TIMEOUT"
+)
 
 // Run prints the values. An error is for those who try it out: the scripts show none.
 func (c completeCommand) Run(ctx context.Context, s *cli.Session) error {
@@ -72,6 +77,9 @@ func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []valu
 	if !complete {
 		return nil, nil
 	}
+	if remote.Timeout, err = completionTimeOf(s); err != nil {
+		return nil, err
+	}
 	find := ofQueues
 	if c.What != "queues" {
 		k, err := parser(s, func(int) {})
@@ -92,6 +100,19 @@ func (c completeCommand) values(ctx context.Context, s *cli.Session) (all []valu
 	return all, err
 }
 
+// completionTimeOf returns how long the completion of a session waits.
+func completionTimeOf(s *cli.Session) (time.Duration, error) {
+	given := s.Getenv(completionVariable)
+	if given == "" {
+		return completionTime, nil
+	}
+	d, err := time.ParseDuration(given)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%s is %q: want a duration of more than 0, for example 10s", completionVariable, given)
+	}
+	return d, nil
+}
+
 func ofQueues(ctx context.Context, api *client.Client) ([]value, error) {
 	types, err := api.Types(ctx)
 	if err != nil {
@@ -104,7 +125,7 @@ func ofQueues(ctx context.Context, api *client.Client) ([]value, error) {
 // it is still being typed. complete is false if that word, or the next one, says which deployment
 // it is: half an address must not get a token.
 func remoteOf(words []string, typing bool) (r *cli.Remote, complete bool) {
-	r = &cli.Remote{Timeout: completeTime}
+	r = &cli.Remote{}
 	flags := map[string]*string{}
 	for _, f := range r.Selectors() {
 		flags[f.Name] = f.Value

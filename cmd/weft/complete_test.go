@@ -53,7 +53,9 @@ func TestComplete(t *testing.T) {
 		{"queues", "weft dead redrive --profile local", none},
 	} {
 		var out strings.Builder
-		s := &cli.Session{In: strings.NewReader(""), Out: &out, Err: io.Discard, Getenv: func(name string) string { return map[string]string{"WEFT_CONFIG": config}[name] }}
+		s := &cli.Session{In: strings.NewReader(""), Out: &out, Err: io.Discard, Getenv: func(name string) string {
+			return map[string]string{"WEFT_CONFIG": config, completionVariable: patient}[name]
+		}}
 		err := execute(t.Context(), s, []string{cli.CompleteCommand, c.what, c.line})
 		got := strings.Fields(out.String())
 		slices.Sort(got)
@@ -114,7 +116,7 @@ func TestCompletionOfValues(t *testing.T) {
 		words := strings.Split(weft+" "+line, " ")
 		program := fmt.Sprintf("source ./script; COMP_LINE='%s %s'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=('%s'); COMP_CWORD=%d; _weft; echo \"${COMPREPLY[@]}\"", weft, unsplit.Replace(line), strings.Join(words, "' '"), len(words)-1)
 		bash := exec.Command("bash", "--norc", "-c", program)
-		bash.Dir, bash.Env = dir, append(os.Environ(), "WEFT_CONFIG="+config)
+		bash.Dir, bash.Env = dir, append(os.Environ(), "WEFT_CONFIG="+config, completionVariable+"="+patient)
 		out, err := bash.CombinedOutput()
 		got := strings.Fields(string(out))
 		slices.Sort(got)
@@ -148,7 +150,7 @@ func TestCompleteFromTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ what, line, want string }{
+	for i, c := range []struct{ what, line, want string }{
 		{"types", "weft start" + at, "agent cart:Workflow is a shopping cart fragile order parcels send"},
 		{"types", "weft schedule create nightly" + at, "agent cart:Workflow is a shopping cart fragile order parcels send"},
 		{"types", "weft signal c note --start" + at, ""}, // --url is what is missing
@@ -203,17 +205,28 @@ func TestCompleteFromTheContract(t *testing.T) {
 		{"memos", "weft start" + at + "send --memo last=x --memo=", ""},
 		{"fields", "weft activity complete" + at + "o 5 -f ", ""}, // a text
 	} {
-		args := []string{cli.CompleteCommand, cli.WithHelp, c.what, c.line}
-		code, out, errs := exits(t, args...)
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
+		code, out, errs := completes(t, patient, cli.WithHelp, c.what, c.line)
 		all := strings.Split(strings.TrimSuffix(strings.ReplaceAll(out, "\t", ":"), "\n"), "\n")
 		slices.Sort(all)
 		if got := strings.Join(all, " "); code != cli.Done || got != c.want {
 			t.Errorf("%s of %q: code %d, %s\n%s\nwant:\n%s", c.what, c.line, code, errs, got, c.want)
 		}
 	}
-	if _, out, _ := exits(t, cli.CompleteCommand, "types", "weft types"+at); !strings.Contains(out, "charge\n") || !strings.Contains(out, "cart\n") || strings.Contains(out, "\t") {
+	if _, out, _ := completes(t, patient, "types", "weft types"+at); !strings.Contains(out, "charge\n") || !strings.Contains(out, "cart\n") || strings.Contains(out, "\t") {
 		t.Errorf("without help: %s", out)
 	}
+}
+
+// patient is a time in which a server answers on a loaded machine, too.
+const patient = "10m"
+
+// completes runs the command of the completion scripts, which waits for a time.
+func completes(t *testing.T, timeout string, args ...string) (code cli.Code, out, errs string) {
+	t.Helper()
+	return exitsIn(t, map[string]string{completionVariable: timeout}, append([]string{cli.CompleteCommand}, args...)...)
 }
 
 // A deployment that does not answer completes nothing.
@@ -221,9 +234,20 @@ func TestASlowServerCompletesNothing(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(server.Close)
-	code, out, _ := exits(t, cli.CompleteCommand, "updates", "weft update --url "+server.URL+" c ")
-	if code != cli.TimedOut || out != "" {
-		t.Errorf("code %d: %s", code, out)
+	wrong := func(timeout, waits string) string {
+		code, out, errs := completes(t, timeout, "updates", "weft update --url "+server.URL+" c ")
+		if code != cli.TimedOut || out != "" || !strings.Contains(errs, "timed out after "+waits+" waiting for the updates") {
+			return fmt.Sprintf("%q: code %d: %s%s", timeout, code, out, errs)
+		}
+		return ""
+	}
+	outOfTime(t, func(timeout string) string { return wrong(timeout, timeout) })
+	outOfTime(t, func(string) string { return wrong("", "3s") }) // the default stays: it has three tries
+	for _, timeout := range []string{"soon", "0s", "-1s"} {
+		code, out, errs := completes(t, timeout, "updates", "weft update --url "+server.URL+" c ")
+		if want := fmt.Sprintf("WEFT_COMPLETION_TIMEOUT is %q: want a duration of more than 0", timeout); code != cli.Other || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%q: code %d: %s%s", timeout, code, out, errs)
+		}
 	}
 }
 

@@ -13,24 +13,36 @@ import (
 	"github.com/seed-41655fb1/weft/internal/cli"
 )
 
-// costCommand says what runs have cost.
+// costCommand says what runs have cost, or what runs would cost.
 type costCommand struct {
-	WorkflowID string `arg:"" optional:"" name:"workflow-id" help:"The workflow whose run is priced. Without it, runs that have closed are summed up."`
-	RunID      string `name:"run" placeholder:"ID" help:"The run of the workflow; without it, the latest."`
-	Filter     string `help:"Which runs, as in weft list; without it, all."`
-	Type       string `lookup:"types" help:"Only runs of this workflow type."`
-	Since      string `placeholder:"TIME" help:"Only runs that started then or later: a time as 2026-11-01T00:00:00Z, or how long ago, as 24h."`
-	Until      string `placeholder:"TIME" help:"Only runs that started before, in the same forms."`
-	By         string `default:"WorkflowType" placeholder:"NAME" complete:"WorkflowType,ExecutionStatus,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
-	Unknown    bool   `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
+	WorkflowID string   `arg:"" optional:"" name:"workflow-id" help:"The workflow whose run is priced. Without it, runs that have closed are summed up."`
+	RunID      string   `name:"run" placeholder:"ID" help:"The run of the workflow; without it, the latest."`
+	Filter     string   `help:"Which runs, as in weft list; without it, all."`
+	Type       string   `lookup:"types" help:"Only runs of this workflow type."`
+	Since      string   `placeholder:"TIME" help:"Only runs that started then or later: a time as 2026-11-01T00:00:00Z, or how long ago, as 24h."`
+	Until      string   `placeholder:"TIME" help:"Only runs that started before, in the same forms."`
+	By         string   `default:"WorkflowType" placeholder:"NAME" complete:"WorkflowType,ExecutionStatus,BuildId,Stuck,FailureType,Paused,Retrying,CloseReason" help:"Sum up by the values of WorkflowType, ExecutionStatus, BuildId, or another name that docs/list.md has."`
+	Unknown    bool     `name:"allow-unknown" help:"Allow names in the filter that no recent run has."`
+	Forecast   forecast `embed:""`
 	cli.Remote `embed:"" set:"timeout=-1ns"`
 	cli.Output `embed:""`
 }
 
-// Validate refuses what selects a run and runs.
+// byType is the default of --by.
+const byType = "WorkflowType"
+
+// Validate refuses what selects a run and runs, or runs that there are and runs that there are not.
 func (c *costCommand) Validate() error {
 	several := cmp.Or(c.Filter, c.Type, c.Since, c.Until)
 	switch {
+	case c.Forecast.Runs != nil && cmp.Or(c.WorkflowID, c.RunID, several) != "":
+		return fmt.Errorf("--runs prices runs that are not there: give no workflow and no filter with it")
+	case c.Forecast.Runs != nil && (c.By != byType || c.Unknown):
+		return fmt.Errorf("--runs prices runs that are not there: --by and --allow-unknown sum up those that are")
+	case c.Forecast.Runs != nil:
+		return c.Forecast.check()
+	case c.Forecast.given() != "":
+		return fmt.Errorf("%s describes runs that are not there: give --runs, too", c.Forecast.given())
 	case c.WorkflowID != "" && several != "":
 		return fmt.Errorf("give a workflow, or which runs to sum up: not both")
 	case c.WorkflowID == "" && c.RunID != "":
@@ -48,8 +60,11 @@ func (c *costCommand) AfterApply() error {
 	return nil
 }
 
-// Run prints the cost of a run, or the sums.
+// Run prints the cost of a run, the sums, or the bill of a month.
 func (c costCommand) Run(ctx context.Context, s *cli.Session) error {
+	if c.Forecast.Runs != nil {
+		return c.Forecast.print(s, c.Output)
+	}
 	if c.WorkflowID != "" {
 		return c.Call(ctx, s, "the cost of "+c.WorkflowID, func(ctx context.Context, api *client.Client) error { return c.ofRun(ctx, s, api) })
 	}

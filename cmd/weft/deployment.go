@@ -11,7 +11,8 @@ import (
 
 // queueCommand looks at queues.
 type queueCommand struct {
-	List queueList `cmd:"" help:"List the queues, with how many messages each has."`
+	List       queueList       `cmd:"" help:"List the queues, with how many messages each has."`
+	Unreadable queueUnreadable `cmd:"" help:"Print the dead letters on AWS that no version of Weft can read, and send them back: weft queue unreadable --stack shop."`
 }
 
 type queueList struct {

@@ -154,6 +154,7 @@ func describePage(s *cli.Session, all described) *cli.Page {
 	pageStuck(page, d.StuckTask)
 	pageActivities(page, d.PendingActivities)
 	pageOthers(page, all)
+	pageNotifications(page, d.Notifications)
 	return page
 }
 
@@ -165,12 +166,20 @@ func reasonText(reason string) string {
 	return ": " + reason
 }
 
+// stuckText says what a stuck run does.
+func stuckText(stuck *client.StuckTask) string {
+	if stuck.Speculative {
+		return "it refuses updates, because its code fails"
+	}
+	return "its workflow task has failed " + times(stuck.Failures)
+}
+
 // pageStuck adds the task that fails.
 func pageStuck(page *cli.Page, stuck *client.StuckTask) {
 	if stuck == nil {
 		return
 	}
-	page.Styled("stuck", cli.Cell{Text: "since " + moment(stuck.Since) + ": its workflow task has failed " + times(stuck.Failures), Style: cli.Bad})
+	page.Styled("stuck", cli.Cell{Text: "since " + moment(stuck.Since) + ": " + stuckText(stuck), Style: cli.Bad})
 	first := stuck.Failure
 	if stuck.FirstFailure != nil {
 		first = stuck.FirstFailure
@@ -212,6 +221,33 @@ func nextText(a client.PendingActivity) string {
 		return moment(*a.NextAttemptAt)
 	}
 	return ""
+}
+
+// notificationCell says where a notification stands.
+func notificationCell(n client.DescribedNotification) cli.Cell {
+	switch n.State {
+	case client.NotificationPassedOn:
+		return cli.Cell{Text: "passed on"}
+	case client.NotificationDelivered:
+		return cli.Cell{Text: string(n.State), Style: cli.Good}
+	case client.NotificationFailed:
+		return cli.Cell{Text: string(n.State), Style: cli.Bad}
+	case client.NotificationPending, client.NotificationDelivering:
+	}
+	return cli.Cell{Text: string(n.State)}
+}
+
+// pageNotifications adds who is notified of the end.
+func pageNotifications(page *cli.Page, all []client.DescribedNotification) {
+	var rows [][]cli.Cell
+	for _, n := range all {
+		to := n.Origin
+		if n.EventBridge {
+			to = "event bus"
+		}
+		rows = append(rows, []cli.Cell{{Text: itoa(n.EventID)}, {Text: to, Style: cli.Bold}, notificationCell(n), {Text: n.WorkflowID}})
+	}
+	page.Table("Notifications of the end", []cli.Column{{Name: "EVENT", Right: true}, {Name: "TO", Least: 12}, {Name: "STATE"}, {Name: "DELIVERED BY", Least: 12}}, rows)
 }
 
 // pageOthers adds timers, children, updates and signals.

@@ -24,7 +24,7 @@ type doctorCommand struct {
 // Help returns the rest of the help.
 func (doctorCommand) Help() string {
 	return "It only reads. It exits with 1 if something is bad, and as each command does if the deployment does not answer or does not let it in. Over the API it checks the clock, the versions, stuck runs, dead letters and builds; " +
-		"on AWS also the table, its index, expiry and backups, the queues, the functions, their recursion setting and mappings, and the alarms. It says what to do."
+		"on AWS also the table, its index, expiry and backups, the queues, the functions, their recursion setting and mappings, the metrics, the last synthetic update, and the alarms. It says what to do. The last line has the verdict."
 }
 
 // findings is how what a doctor found is printed for programs.
@@ -35,7 +35,7 @@ var findings = cli.List[doctor.Finding]{ID: func(f doctor.Finding) string { retu
 func (d doctorCommand) Run(ctx context.Context, s *cli.Session) error {
 	var found []doctor.Finding
 	err := d.Use(ctx, s, "the checks", func(limited context.Context, to *cli.Deployment) (err error) {
-		aws, err := d.aws(ctx, s, to)
+		aws, err := onAWS(ctx, s, d.Remote, to, d.Name, d.Table)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (d doctorCommand) Run(ctx context.Context, s *cli.Session) error {
 			return err
 		}
 		if described != nil {
-			aws.List = described.Features.List
+			aws.List, aws.API, aws.Now = described.Features.List, api, described.Now
 			if types, err := api.Types(limited); err == nil {
 				aws.TaskQueues = types.TaskQueues
 			}
@@ -56,13 +56,46 @@ func (d doctorCommand) Run(ctx context.Context, s *cli.Session) error {
 		found = append(found, more...)
 		return cmp.Or(err, notChecked)
 	})
+	return reported(s, d.Output, found, err)
+}
+
+// reported prints findings, and what they come to. It returns the error of a command that has found
+// them, or an error if one is bad.
+func reported(s *cli.Session, o cli.Output, found []doctor.Finding, err error) error {
 	if len(found) > 0 {
-		err = cmp.Or(err, d.print(s, found))
+		printed := printFindings(s, o, found)
+		if printed == nil && o.Output == "table" && !o.Quiet {
+			printed = cli.Line(s, "\n%s", conclusion(s, found, err != nil))
+		}
+		err = cmp.Or(err, printed)
 	}
 	if err == nil && doctor.Worst(found) == doctor.Bad {
 		return cli.Errorf(cli.Other, "something is bad: the lines that begin with bad say what to do")
 	}
 	return err
+}
+
+// conclusion returns the verdict of all findings, with how many have each. Findings of a command
+// that did not look at everything are unfinished, unless one is bad.
+func conclusion(s *cli.Session, found []doctor.Finding, unfinished bool) string {
+	var counts []string
+	for _, v := range []doctor.Verdict{doctor.Bad, doctor.Warn, doctor.OK, doctor.None} {
+		n := 0
+		for _, f := range found {
+			if f.Verdict == v {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	worst := doctor.Worst(found)
+	verdict := s.Painted(marks[worst], string(worst))
+	if unfinished && worst != doctor.Bad {
+		verdict = s.Painted(cli.Warn, "unfinished")
+	}
+	return "Verdict: " + verdict + " (" + strings.Join(counts, ", ") + ")"
 }
 
 // unanswered returns the error of a deployment that did not describe itself, with the exit code of
@@ -91,36 +124,36 @@ func (d doctorCommand) checkAWS(ctx, limited context.Context, aws *doctor.AWS) (
 	return found, ctx.Err()
 }
 
-// aws returns the deployment on AWS that the flags name; nil if they name none.
-func (d doctorCommand) aws(ctx context.Context, s *cli.Session, to *cli.Deployment) (*doctor.AWS, error) {
-	name := cmp.Or(d.Name, to.Stack)
-	if name == "" {
+// onAWS returns the deployment on AWS that a name, or a stack, names; nil if there is neither.
+// table is that of the flags; empty is that of the stack, or the one named like the deployment.
+func onAWS(ctx context.Context, s *cli.Session, r cli.Remote, to *cli.Deployment, name, table string) (*doctor.AWS, error) {
+	if name = cmp.Or(name, to.Stack); name == "" {
 		return nil, nil
 	}
 	config := to.AWS
 	if config == nil {
-		loaded, err := s.LoadAWS(ctx, d.Region, d.AWSProfile)
+		loaded, err := s.LoadAWS(ctx, r.Region, r.AWSProfile)
 		if err != nil {
 			return nil, err
 		}
 		config = &loaded
 	}
-	if config.Region == "" {
-		return nil, cli.Errorf(cli.Usage, "the deployment %q is in a region, and none is configured: give --region, or set AWS_REGION", name)
+	if err := cli.CheckRegion(*config, fmt.Sprintf("the deployment %q", name)); err != nil {
+		return nil, err
 	}
 	if err := cli.CheckCredentials(ctx, *config); err != nil {
 		return nil, fmt.Errorf("%q cannot be checked on AWS: %w", name, err)
 	}
-	return &doctor.AWS{Config: *config, Name: name, Table: cmp.Or(d.Table, to.Outputs["Table"], name)}, nil
+	return &doctor.AWS{Config: *config, Name: name, URL: cmp.Or(to.Outputs["Url"], to.URL), Table: cmp.Or(table, to.Outputs["Table"], name), Stack: to.Stack, Protected: to.Protected}, nil
 }
 
 // marks are how verdicts look.
-var marks = map[doctor.Verdict]cli.Style{doctor.OK: cli.Good, doctor.Warn: cli.Warn, doctor.Bad: cli.Bad}
+var marks = map[doctor.Verdict]cli.Style{doctor.OK: cli.Good, doctor.Warn: cli.Warn, doctor.Bad: cli.Bad, doctor.None: cli.Dim}
 
-// print prints findings: a line for each, and below it what to do.
-func (d doctorCommand) print(s *cli.Session, found []doctor.Finding) error {
-	if d.Quiet || d.Output.Output != "table" {
-		return findings.Print(s, d.Output, cli.Pages(found))
+// printFindings prints findings: a line for each, and below it what to do.
+func printFindings(s *cli.Session, o cli.Output, found []doctor.Finding) error {
+	if o.Quiet || o.Output != "table" {
+		return findings.Print(s, o, cli.Pages(found))
 	}
 	widest := 0
 	for _, f := range found {

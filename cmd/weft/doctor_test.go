@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -27,7 +29,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if code != cli.Done || errs != "" || strings.Contains(out, "bad ") {
+	if code != cli.Done || errs != "" || strings.Contains(out, "bad ") || !strings.Contains(out, "\n\nVerdict: ") {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
 	}
 	code, out, errs = exits(t, "doctor", "--url="+url, "-o", "json")
@@ -46,20 +48,8 @@ func TestDoctorOfAnOutage(t *testing.T) {
 	if code != cli.Unreachable || !strings.HasPrefix(out, "bad   api  ") || !strings.Contains(out, "127.0.0.1:1") || !strings.Contains(out, "\n      -> ") || !strings.Contains(errs, "no answer from http://127.0.0.1:1") {
 		t.Errorf("code %d, %s\n%s", code, errs, out)
 	}
-	asked := map[string]bool{}
-	cloud := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // a broken connection fails the test anyway
-		asked[r.Header.Get("X-Amz-Target")+string(body)] = true
-		w.Header().Set("X-Amzn-Errortype", "AccessDeniedException")
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = io.WriteString(w, `{"__type":"AccessDeniedException"}`)
-	}))
-	t.Cleanup(cloud.Close)
 	var printed, said bytes.Buffer
-	s := &cli.Session{In: strings.NewReader(""), Out: &printed, Err: &said, Getenv: func(string) string { return "" }}
-	s.AWS = func(_ context.Context, region, profile string) (aws.Config, error) {
-		return aws.Config{Region: region, BaseEndpoint: &cloud.URL, Credentials: credentials.NewStaticCredentialsProvider(profile, "b", "")}, nil
-	}
+	s, asked := refusing(t, &printed, &said, "")
 	code = run(t.Context(), s, []string{"doctor", url, "--name=shop", "--table=orders", "--region=eu-central-1", "--aws-profile=ops", "-o", "jsonl"})
 	if code != cli.Unreachable || !asked[`DynamoDB_20120810.DescribeTable{"TableName":"orders"}`] || !asked[`AmazonSQS.GetQueueUrl{"QueueName":"shop-workflow.fifo"}`] {
 		t.Errorf("code %d, %s, asked for %v", code, said.String(), asked)
@@ -73,6 +63,44 @@ func TestDoctorOfAnOutage(t *testing.T) {
 	}
 	if code := run(t.Context(), s, []string{"doctor", url, "--name=shop"}); code != cli.Usage || !strings.Contains(said.String(), "give --region") {
 		t.Errorf("without a region: code %d, %s", code, said.String())
+	}
+}
+
+// refusing returns a session whose AWS describes a stack so, unless that is empty, and refuses
+// every other request. asked has the targets and the bodies of those.
+func refusing(t *testing.T, printed, said io.Writer, stack string) (s *cli.Session, asked map[string]bool) {
+	t.Helper()
+	asked = map[string]bool{}
+	cloud := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // a broken connection fails the test anyway
+		if stack != "" && strings.Contains(string(body), "Action=DescribeStacks") {
+			_, _ = io.WriteString(w, stack)
+			return
+		}
+		asked[r.Header.Get("X-Amz-Target")+string(body)] = true
+		w.Header().Set("X-Amzn-Errortype", "AccessDeniedException")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"__type":"AccessDeniedException"}`)
+	}))
+	t.Cleanup(cloud.Close)
+	s = &cli.Session{In: strings.NewReader(""), Out: printed, Err: said, Getenv: func(string) string { return "" }}
+	s.AWS = func(_ context.Context, region, profile string) (aws.Config, error) {
+		return aws.Config{Region: region, BaseEndpoint: &cloud.URL, Credentials: credentials.NewStaticCredentialsProvider(cmp.Or(profile, "a"), "b", "")}, nil
+	}
+	return s, asked
+}
+
+// With --stack and --url, the API is asked at the address, and the table is that of the stack.
+func TestDoctorOfStackAtURL(t *testing.T) {
+	t.Parallel()
+	url := serve(t)
+	var printed, said bytes.Buffer
+	s, asked := refusing(t, &printed, &said, `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><Outputs>
+<member><OutputKey>Table</OutputKey><OutputValue>orders</OutputValue></member>
+<member><OutputKey>Url</OutputKey><OutputValue>http://127.0.0.1:1</OutputValue></member></Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
+	code := run(t.Context(), s, []string{"doctor", "--stack=shop", "--url=" + url, "--region=eu-central-1"})
+	if !strings.Contains(printed.String(), "ok    api ") || !strings.Contains(printed.String(), "weft protect --stack shop") || !asked[`DynamoDB_20120810.DescribeTable{"TableName":"orders"}`] {
+		t.Errorf("code %d, %s\n%s\nasked for %v", code, said.String(), printed.String(), asked)
 	}
 }
 
@@ -101,20 +129,22 @@ func TestDoctorExitCodes(t *testing.T) {
 			case <-r.Context().Done():
 			case <-hold:
 			}
-		}, cli.TimedOut, "timed out after 1s waiting for the checks"},
+		}, cli.TimedOut, "timed out after %s waiting for the checks"},
 	} {
 		server := httptest.NewServer(c.answer)
 		t.Cleanup(server.Close)
-		args := []string{"doctor", "--url=" + server.URL}
+		wrong := func(want string, args ...string) string {
+			code, out, errs := exits(t, append([]string{"doctor", "--url=" + server.URL}, args...)...)
+			same := strings.Contains(want, "is not Weft") == strings.Contains(out, "bad   api  what answers there is not Weft: the server answered 4")
+			if code != c.code || !strings.Contains(errs, want) || !strings.HasPrefix(out, "bad   api  ") || !same {
+				return fmt.Sprintf("%s: code %d, %s\n%s", what, code, errs, out)
+			}
+			return ""
+		}
 		if c.code == cli.TimedOut {
-			args = append(args, "--timeout=1s")
-		}
-		code, out, errs := exits(t, args...)
-		if strings.Contains(c.errs, "is not Weft") != strings.Contains(out, "bad   api  what answers there is not Weft: the server answered 4") {
-			t.Errorf("%s: %s", what, out)
-		}
-		if code != c.code || !strings.Contains(errs, c.errs) || !strings.HasPrefix(out, "bad   api  ") {
-			t.Errorf("%s: code %d, %s\n%s", what, code, errs, out)
+			outOfTime(t, func(timeout string) string { return wrong(fmt.Sprintf(c.errs, timeout), "--timeout="+timeout) })
+		} else if found := wrong(c.errs); found != "" {
+			t.Error(found)
 		}
 	}
 }
@@ -162,9 +192,7 @@ func TestDoctorPrints(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		s := &cli.Session{Out: &out, Err: io.Discard, Colour: colour}
-		d := doctorCommand{}
-		d.Output.Output = "table"
-		if err := d.print(s, found); err != nil || out.String() != want {
+		if err := printFindings(s, cli.Output{Output: "table"}, found); err != nil || out.String() != want {
 			t.Errorf("%v\n%q, want\n%q", err, out.String(), want)
 		}
 	}

@@ -33,7 +33,7 @@ func (c cancelCommand) Run(ctx context.Context, s *cli.Session) error {
 type terminate struct {
 	oneRun `embed:""`
 	Reason string `help:"For those who read the history."`
-	Data   string `group:"Without a server" xor:"where" placeholder:"DIR" help:"A data directory that no server runs on: the run is terminated in it. For a run whose code keeps the server from running."`
+	Data   string `group:"Without a server" xor:"where,stack" placeholder:"DIR" help:"A data directory that no server runs on: the run is terminated in it. For a run whose code keeps the server from running."`
 	keyFile
 	settings.Compression
 	cli.Remote `embed:""`

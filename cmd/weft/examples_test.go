@@ -20,9 +20,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/cli"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/internal/notify/guard"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -69,7 +72,13 @@ func work(t *testing.T, dir string, registrations ...workflow.Registration) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := local.Open(types, local.Options{Dir: dir, LargePayloads: true})
+	return workOn(t, types, local.Options{Dir: dir, LargePayloads: true, Executor: executor.Options{Webhooks: receivers(t)}})
+}
+
+// workOn is work with options of the server.
+func workOn(t *testing.T, types *engine.Registry, o local.Options) string {
+	t.Helper()
+	server, err := local.Open(types, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +150,7 @@ func TestExamples(t *testing.T) {
 }
 
 // elsewhere are commands that other tests run: they do not end, or have a deployment of their own.
-var elsewhere = []string{"weft dev", "weft demo", "weft doctor", "weft ui"}
+var elsewhere = []string{"weft dev", "weft demo", "weft doctor", "weft protect", "weft queue unreadable", "weft rollout", "weft template adopt", "weft ui"}
 
 // commandNames returns the commands, with the name of this one.
 func commandNames(t *testing.T) (names []string) {
@@ -227,9 +236,13 @@ var explanation = regexp.MustCompile(`(timed out after \w+ waiting for [\w -]+):
 // number matches a number of messages.
 var number = regexp.MustCompile(`\b\d+\b`)
 
+// secret matches a secret of webhooks, of which the document has only the beginning.
+var secret = regexp.MustCompile(`\bwhsec_[A-Za-z0-9+/]+=*`)
+
 // anonymous replaces what differs by dots.
 func (e *exampleShell) anonymous(text string) string {
 	text = explanation.ReplaceAllString(strings.ReplaceAll(text, e.dir, "..."), "$1: ...")
+	text = secret.ReplaceAllString(text, "whsec_...")
 	return differs.ReplaceAllStringFunc(text, func(found string) string {
 		unit := ""
 		if i := strings.LastIndexByte(found, ' '); i > 0 && found[0] <= '9' && found[0] >= '0' {
@@ -252,4 +265,14 @@ func alike(got, want string) bool {
 	}
 	pattern.WriteString(`\s*$`)
 	return regexp.MustCompile(pattern.String()).MatchString(strings.Join(strings.Fields(got), " "))
+}
+
+// receivers are those that the server of the examples may notify.
+func receivers(t *testing.T) guard.Policy {
+	t.Helper()
+	allowed, err := guard.Parse("hooks.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return allowed
 }

@@ -23,7 +23,7 @@ type commands struct {
 	Count    countCommand    `cmd:"" group:"Look" help:"Count runs: weft count \"WorkflowType = 'order'\" --by ExecutionStatus."`
 	Describe describeCommand `cmd:"" group:"Look" help:"Describe a run, and what it waits for."`
 	Runs     runsCommand     `cmd:"" group:"Look" help:"List the runs of a workflow, the latest first: how each began and closed, and which one follows: weft runs cart-42."`
-	Cost     costCommand     `cmd:"" group:"Look" help:"Say what a run has cost on AWS, or the closed runs of a type together: weft cost --type order --since 720h."`
+	Cost     costCommand     `cmd:"" group:"Look" help:"Say what a run has cost on AWS, what closed runs have together, or what a month would cost: weft cost --runs 1e6 --updates 10."`
 	History  historyCommand  `cmd:"" group:"Look" help:"Print the history of a run, also for weftest.Replay: weft history cart-42 > cart-42.json."`
 	Watch    watchCommand    `cmd:"" group:"Look" help:"Print the events of a run as they come, until it has closed."`
 	Topics   topicsCommand   `cmd:"" group:"Look" help:"List the topics on which a run publishes, or print the items of one: weft topics agent-1 progress --follow."`
@@ -49,6 +49,7 @@ type commands struct {
 	Batch     batchCommand    `cmd:"" group:"Steer" help:"Cancel, terminate, signal, reset, delete, retry, pause, resume or move all runs that a filter selects."`
 	Activity  activityCommand `cmd:"" group:"Steer" help:"Retry activities now, complete them and fail them by hand."`
 	Dead      deadCommand     `cmd:"" group:"Steer" help:"Look at messages that were received too often, and move them back."`
+	Webhook   webhookCommand  `cmd:"" group:"Steer" help:"Print the secret of a receiver of notifications."`
 	Schedule  scheduleCommand `cmd:"" group:"Steer" help:"Create schedules and change them, look at them, pause them, trigger them, and delete them."`
 
 	Dev  dev  `cmd:"" group:"Develop" help:"Run the local server with the example workflows."`
@@ -57,9 +58,11 @@ type commands struct {
 	Init     initCommand     `cmd:"" group:"Develop" help:"Write a program with a workflow and its test, to begin with: weft init show."`
 	Contract contractCommand `cmd:"" group:"Develop" help:"Write the contract of a program, and compare contracts."`
 	Generate generateCommand `cmd:"" group:"Develop" help:"Write a typed client of the program: weft generate typescript --from contract.json --out shop.ts."`
+	Check    check           `cmd:"" group:"Develop" help:"Check whether a program can continue the open runs of a deployment, or a data directory for damage: weft check --stack shop -- go run ./cmd/shop."`
 	Template template        `cmd:"" group:"Develop" help:"Print what deploys a program to AWS."`
+	Rollout  rolloutCommand  `cmd:"" group:"Develop" help:"Move a Terraform deployment on AWS to its new build step by step, and back if an alarm begins: weft rollout --name shop."`
+	Protect  protectCommand  `cmd:"" group:"Develop" help:"Protect a stack on AWS from deletion: weft protect --stack shop."`
 
-	Check   check   `cmd:"" group:"Data directory" help:"Read a whole data directory and report what is damaged, with workflow and run: weft check --data .weft."`
 	Backup  backup  `cmd:"" group:"Data directory" help:"Back a data directory up into a file, also while a server runs: weft backup weft.backup."`
 	Restore restore `cmd:"" group:"Data directory" help:"Make a data directory of a backup: weft restore --from weft.backup --data .weft."`
 	Compact compact `cmd:"" group:"Data directory" help:"Make a data directory as small as it gets while no server runs: weft compact --data .weft."`

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/precheck"
 )
 
 // asCommand is the environment variable that makes the test's binary the command weft. So the tests
@@ -11,6 +13,10 @@ import (
 const asCommand = "WEFT_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(precheck.Variable) != "" {
+		beCandidate(os.Args[1])
+		os.Exit(0)
+	}
 	if os.Getenv(asCommand) != "" {
 		main()
 		os.Exit(0)

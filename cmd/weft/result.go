@@ -78,8 +78,8 @@ func stateText(d *client.Description, waits *client.Waits, problem error) string
 	if d.Paused != nil {
 		return "paused since " + moment(d.Paused.Since) + reasonText(cli.Clean(d.Paused.Reason))
 	}
-	if stuck := d.StuckTask; stuck != nil {
-		return "stuck: its workflow task has failed " + times(stuck.Failures) + ": " + failureText(stuck.Failure.Err())
+	if stuck := d.StuckTask; stuck != nil && !stuck.Speculative {
+		return "stuck: " + stuckText(stuck) + ": " + failureText(stuck.Failure.Err())
 	}
 	var pending []string
 	for _, a := range d.PendingActivities {
@@ -107,6 +107,9 @@ func stateText(d *client.Description, waits *client.Waits, problem error) string
 	}
 	if problem != nil && len(pending) == 0 {
 		text += "; where its code waits is not known: " + failureText(problem)
+	}
+	if stuck := d.StuckTask; stuck != nil {
+		text += "; " + stuckText(stuck) + ": " + failureText(stuck.Failure.Err())
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -33,7 +34,29 @@ type startFlags struct {
 	ExecutionTimeout time.Duration `group:"Start" placeholder:"DURATION" help:"How long the workflow may take, all its runs together."`
 	StartDelay       time.Duration `group:"Start" placeholder:"DURATION" help:"Delays the first task."`
 	Cron             string        `group:"Start" placeholder:"EXPRESSION" help:"When the run begins, and when others follow it, as \"30 9 * * 1-5\", @hourly or \"@every 90m\"."`
+	Notify           []string      `group:"Start" sep:"none" placeholder:"URL" help:"A URL that is notified when the workflow has ended; at most 4."`
+	NotifyBus        bool          `group:"Start" help:"Have the deployment's event bus notified, too (EventBridge)."`
+	NotifyResult     bool          `group:"Start" help:"Send the result, too, or the text of the failure, in plain text."`
 	retryFlags
+}
+
+// Validate refuses flags that say nothing together.
+func (f startFlags) Validate() error {
+	if f.NotifyResult && len(f.Notify) == 0 && !f.NotifyBus {
+		return errors.New("--notify-result says what to send, and nobody is notified: add --notify or --notify-bus")
+	}
+	return nil
+}
+
+// notifications returns who is notified of the end.
+func (f startFlags) notifications() (all []client.Notification) {
+	for _, url := range f.Notify {
+		all = append(all, client.Notification{URL: url, Result: f.NotifyResult})
+	}
+	if f.NotifyBus {
+		all = append(all, client.Notification{EventBridge: true, Result: f.NotifyResult})
+	}
+	return all
 }
 
 // retryFlags are a retry policy.
@@ -62,7 +85,7 @@ type visibilityFlags struct {
 func (c startCommand) options() (o client.StartOptions, err error) {
 	o = client.StartOptions{
 		RequestID: c.RequestID, IDReusePolicy: c.Reuse, IDConflictPolicy: c.Conflict, RunTimeout: c.RunTimeout,
-		ExecutionTimeout: c.ExecutionTimeout, StartDelay: c.StartDelay, Cron: c.Cron, Retry: c.policy(),
+		ExecutionTimeout: c.ExecutionTimeout, StartDelay: c.StartDelay, Cron: c.Cron, Retry: c.policy(), Notify: c.notifications(),
 	}
 	o.Memo, o.SearchAttributes, err = c.fields()
 	return o, err

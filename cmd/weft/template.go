@@ -13,7 +13,18 @@ import (
 // template prints the infrastructure of a program on AWS. The binary contains it, so it has the
 // version of the code that it deploys.
 type template struct {
-	SAM samTemplate `cmd:"" name:"sam" help:"Print the template for AWS SAM: weft template sam > template.yaml && sam build && sam deploy --guided."`
+	SAM     samTemplate     `cmd:"" name:"sam" help:"Print the template for AWS SAM: weft template sam > template.yaml && sam build && sam deploy --guided."`
+	Adopt   adoptTemplate   `cmd:"" help:"Write what a new stack needs to take over the table, the keys and the bucket that a deleted one left: weft template adopt --table shop-Table-1ABC."`
+	Account accountTemplate `cmd:"" help:"Print the template of the role with which API Gateway writes access logs of REST APIs, once for an account and Region: weft template account > account.yaml."`
+}
+
+// accountTemplate prints the template of what an account needs once.
+type accountTemplate struct{}
+
+// Run prints it.
+func (accountTemplate) Run(k *kong.Kong) error {
+	_, err := fmt.Fprint(k.Stdout, infra.Account)
+	return err
 }
 
 // samTemplate prints the template for AWS SAM.

@@ -112,7 +112,7 @@ func (u sentUpdate) explain(ctx context.Context, api *client.Client) {
 		}
 		text := "the run has accepted it"
 		switch {
-		case d.Paused != nil || d.StuckTask != nil:
+		case d.Paused != nil || d.StuckTask != nil && !d.StuckTask.Speculative:
 			text += ", and is " + stateText(d, waits, problem)
 		default:
 			if waited := waitsOfUpdate(waits, u.UpdateID); waited != "" {

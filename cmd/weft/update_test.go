@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -88,27 +89,37 @@ func TestUpdateTimesOut(t *testing.T) {
 	if code, _, errs := exits(t, "start", "napping", "--id=s", "-d", "false", "--url="+api); code != cli.Done {
 		t.Fatal(code, errs)
 	}
-	code, out, errs := exits(t, "update", "s", "nap", "--id=u.1", "--timeout=2s", "--url="+api)
-	for _, want := range []string{"timed out after 2s waiting for the update nap: the run has accepted it, and it waits for timer (event ", "update_test.go:", "; weft update wait --url " + api + " s u.1 waits for its result"} {
-		if code != cli.TimedOut || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "timer") != 1 {
-			t.Errorf("code %d, %s\n%s\nwant %s", code, out, errs, want)
+	outOfTime(t, func(timeout string) string {
+		code, out, errs := exits(t, "update", "s", "nap", "--id=u.1", "--timeout="+timeout, "--url="+api)
+		for _, want := range []string{"timed out after " + timeout + " waiting for the update nap: the run has accepted it, and it waits for timer (event ", "update_test.go:", "; weft update wait --url " + api + " s u.1 waits for its result"} {
+			if code != cli.TimedOut || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "timer") != 1 {
+				return fmt.Sprintf("code %d, %s\n%s\nwant %s", code, out, errs, want)
+			}
 		}
-	}
-	code, out, errs = exits(t, "update", "wait", "s", "u.1", "--timeout=1s", "--output=jsonl", "--url="+api)
-	if code != cli.TimedOut || out != `{"updateId":"u.1","workflowId":"s"}`+"\n" || !strings.Contains(errs, "the run has accepted it") {
-		t.Errorf("code %d, %s\n%s", code, out, errs)
-	}
-	code, out, errs = exits(t, "update", "s", "nap", "--timeout=1s", "--output=json", "--url="+api)
-	if id := regexp.MustCompile(`"updateId": "([^"]+)"`).FindStringSubmatch(out); code != cli.TimedOut || id == nil || !strings.Contains(errs, " s "+id[1]+" waits") {
-		t.Errorf("code %d, %s\n%s", code, out, errs)
-	}
+		return ""
+	})
+	outOfTime(t, func(timeout string) string {
+		code, out, errs := exits(t, "update", "wait", "s", "u.1", "--timeout="+timeout, "--output=jsonl", "--url="+api)
+		if code != cli.TimedOut || out != `{"updateId":"u.1","workflowId":"s"}`+"\n" || !strings.Contains(errs, "the run has accepted it") {
+			return fmt.Sprintf("code %d, %s\n%s", code, out, errs)
+		}
+		return ""
+	})
+	outOfTime(t, func(timeout string) string {
+		code, out, errs := exits(t, "update", "s", "nap", "--timeout="+timeout, "--output=json", "--url="+api)
+		if id := regexp.MustCompile(`"updateId": "([^"]+)"`).FindStringSubmatch(out); code != cli.TimedOut || id == nil || !strings.Contains(errs, " s "+id[1]+" waits") {
+			return fmt.Sprintf("code %d, %s\n%s", code, out, errs)
+		}
+		return ""
+	})
 }
 
 // A command that is interrupted, or gets no answer, names the update that may have been accepted.
 func TestUpdateIsInterrupted(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"update s nap --id=u", "update s nap --id=u --no-wait", "update s nap --id=u --timeout=1s"} {
+	wrong := func(line string) string {
 		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // then the end of the client is noticed
 			if !strings.Contains(line, "timeout") {
@@ -116,15 +127,22 @@ func TestUpdateIsInterrupted(t *testing.T) {
 			}
 			<-r.Context().Done()
 		}))
-		t.Cleanup(server.Close)
+		defer server.Close()
 		var said bytes.Buffer
 		s := &cli.Session{In: strings.NewReader(""), Out: io.Discard, Err: &said, Getenv: func(string) string { return "" }}
 		code := run(ctx, s, append(strings.Fields(line), "--url="+server.URL))
-		if want := "; if the run has accepted it, weft update wait --url " + server.URL + " s u waits for its result"; code != cli.Interrupted && code != cli.TimedOut || !strings.Contains(said.String(), want) {
-			t.Errorf("weft %s: code %d, %s\nwant %s", line, code, said.String(), want)
+		want := "; if the run has accepted it, weft update wait --url " + server.URL + " s u waits for its result"
+		if code != cli.Interrupted && code != cli.TimedOut || !strings.Contains(said.String(), want) {
+			return fmt.Sprintf("weft %s: code %d, %s\nwant %s", line, code, said.String(), want)
 		}
-		interrupt()
+		return ""
 	}
+	for _, line := range []string{"update s nap --id=u", "update s nap --id=u --no-wait"} {
+		if found := wrong(line); found != "" {
+			t.Error(found)
+		}
+	}
+	outOfTime(t, func(timeout string) string { return wrong("update s nap --id=u --timeout=" + timeout) })
 }
 
 // What failed or was refused has its type in the error, and is JSON for a program that asks for it.

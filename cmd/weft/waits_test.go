@@ -72,6 +72,9 @@ func TestDescribePage(t *testing.T) {
 		},
 		StuckTask: &client.StuckTask{Since: at, Failures: 7, Failure: declined, FirstFailure: declined, Place: "order/order.go:41", UpdateID: "u1", NextAttemptAt: &at},
 		Parent:    &history.Parent{WorkflowID: "shop", RunID: "1-1"},
+		Notifications: []client.DescribedNotification{
+			{EventID: 2, Origin: "https://a.example", State: client.NotificationDelivered, WorkflowID: "weft.notify:2-1:2"}, {EventID: 3, EventBridge: true, State: client.NotificationPassedOn},
+		},
 	}
 	var out bytes.Buffer
 	if err := describePage(&cli.Session{Out: &out}, described{Description: d, aside: map[int64]history.Payload{18: history.Payload(`{"amount":5}`)}}).Print(); err != nil {
@@ -82,7 +85,7 @@ func TestDescribePage(t *testing.T) {
 		"workflow      order-7\n", "state         stuck\n", "reason        declined\n", "build         b7\n", "parent        shop, run 1-1\n", "history       12 events, 20 MiB\n",
 		"cancellation  requested\n", `memo          note="x"` + "\n", "stuck         since 2026-11-21T08:00:00Z: its workflow task has failed 7 times\n",
 		"at            order/order.go:41\n", "of update     u1\n", "Stack\n  order.go:7\n", "held: no queue", "goes on outside until 2026-11-21T08:00:00Z", "cancellation requested",
-		"ship-7    completed", "ship-8    stuck", "add   u1", "\npaid      2  2026-11-21T08:00:00Z\nsent      4  2026-11-21T08:00:00Z\n", "\npaid       3  event 18: {\"amount\":5}, event 20\nnoted      1\n",
+		"\n    2  https://a.example  delivered  weft.notify:2-1:2\n    3  event bus          passed on", "ship-7    completed", "ship-8    stuck", "add   u1", "\npaid      2  2026-11-21T08:00:00Z\nsent      4  2026-11-21T08:00:00Z\n", "\npaid       3  event 18: {\"amount\":5}, event 20\nnoted      1\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page does not have %q:\n%s", want, got)
@@ -91,8 +94,17 @@ func TestDescribePage(t *testing.T) {
 	if text := stateText(d, nil, nil); text != "stuck: its workflow task has failed 7 times: the card was declined" {
 		t.Error(text)
 	}
+	d.StuckTask.Speculative = true
+	out.Reset()
+	if err := describePage(&cli.Session{Out: &out}, described{Description: d}).Print(); err != nil || !strings.Contains(out.String(), "since 2026-11-21T08:00:00Z: it refuses updates, because its code fails\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	const running = "running, with pending activity charge (attempt 4, after: the card was declined), activity held, activity outside, 5 others"
+	if text := stateText(d, nil, nil); text != running+"; it refuses updates, because its code fails: the card was declined" {
+		t.Error(text)
+	}
 	d.StuckTask = nil
-	if text := stateText(d, nil, nil); text != "running, with pending activity charge (attempt 4, after: the card was declined), activity held, activity outside, 5 others" {
+	if text := stateText(d, nil, nil); text != running {
 		t.Error(text)
 	}
 }

@@ -48,6 +48,9 @@ func writeAttributes(w *wire.Writer, attributes Attributes) {
 	case *ChildWorkflowExecutionTimedOut:
 		w.Uint(uint64(TypeChildWorkflowExecutionTimedOut))
 		writeChildWorkflowExecutionTimedOut(w, a)
+	case *CompletionSubscribed:
+		w.Uint(uint64(TypeCompletionSubscribed))
+		writeCompletionSubscribed(w, a)
 	case *ExternalWorkflowExecutionCancelRequested:
 		w.Uint(uint64(TypeExternalWorkflowExecutionCancelRequested))
 		writeExternalWorkflowExecutionCancelRequested(w, a)
@@ -202,6 +205,10 @@ func readAttributes(r *wire.Reader, t Type) Attributes {
 	case TypeChildWorkflowExecutionTimedOut:
 		a := new(ChildWorkflowExecutionTimedOut)
 		readChildWorkflowExecutionTimedOut(r, a)
+		return a
+	case TypeCompletionSubscribed:
+		a := new(CompletionSubscribed)
+		readCompletionSubscribed(r, a)
 		return a
 	case TypeExternalWorkflowExecutionCancelRequested:
 		a := new(ExternalWorkflowExecutionCancelRequested)
@@ -933,6 +940,58 @@ func readChildWorkflowExecutionTimedOut(r *wire.Reader, a *ChildWorkflowExecutio
 				a.Failure = new(failure.Failure)
 				a.Failure.DecodeFrom(r)
 			}
+		default:
+			r.Fail()
+		}
+	}
+	r.Leave()
+}
+
+func writeCompletionSubscribed(w *wire.Writer, a *CompletionSubscribed) {
+	if a == nil {
+		w.Null()
+		return
+	}
+	at, n := w.Open(), 4
+	if a.URL == "" {
+		n--
+	} else {
+		w.Uint(1)
+		w.Text(a.URL)
+	}
+	if !a.EventBridge {
+		n--
+	} else {
+		w.Uint(2)
+		w.Bool(a.EventBridge)
+	}
+	if !a.Result {
+		n--
+	} else {
+		w.Uint(3)
+		w.Bool(a.Result)
+	}
+	if a.RequestID == "" {
+		n--
+	} else {
+		w.Uint(4)
+		w.Text(a.RequestID)
+	}
+	w.Close(at, n)
+}
+
+func readCompletionSubscribed(r *wire.Reader, a *CompletionSubscribed) {
+	var seen uint64
+	for n := r.Map(); n > 0; n-- {
+		switch r.Key(&seen) {
+		case 1:
+			a.URL = r.Text()
+		case 2:
+			a.EventBridge = r.Bool()
+		case 3:
+			a.Result = r.Bool()
+		case 4:
+			a.RequestID = r.Text()
 		default:
 			r.Fail()
 		}

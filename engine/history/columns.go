@@ -304,15 +304,16 @@ func timedOut(a *WorkflowExecutionTimedOut) *failure.Failure {
 	return f
 }
 
-// withoutHeader returns a copy without the header: the values that interceptors write may differ
-// each time.
-func (a *ActivityTaskScheduled) withoutHeader() *ActivityTaskScheduled {
+// ofCode returns a copy without what does not depend on the code alone: the header, whose values
+// interceptors write and may differ each time, and Inline, which a setting of the deployment adds.
+func (a *ActivityTaskScheduled) ofCode() *ActivityTaskScheduled {
 	plain := *a
-	plain.Header = nil
+	plain.Header, plain.Inline = nil, false
 	return &plain
 }
 
-// withoutHeader returns a copy without the header.
+// withoutHeader returns a copy without the header: the values that interceptors write may differ
+// each time.
 func (a *StartChildWorkflowExecutionInitiated) withoutHeader() *StartChildWorkflowExecutionInitiated {
 	plain := *a
 	plain.Header = nil

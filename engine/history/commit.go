@@ -225,7 +225,7 @@ func (c *Commit) FromReset() bool {
 // Deferred reports whether the commit keeps the input events of a task, and leaves the task itself
 // to a message.
 func (c *Commit) Deferred() bool {
-	return c.Pending == PendingTask && c.Task == nil && len(c.InputEvents) > 0 && len(c.Copied) == 0 && !c.Publishes()
+	return c.Pending == PendingTask && c.Task == nil && len(c.InputEvents) > 0 && len(c.Copied) == 0 && !c.Publishes() && !c.Subscribes()
 }
 
 // Publishes reports whether the commit only has items that an activity has published.

@@ -70,6 +70,8 @@ const (
 
 	TypeTopicItemsPublished Type = 64
 	TypeTopicTruncated      Type = 65
+
+	TypeCompletionSubscribed Type = 66
 )
 
 // Attributes are the data of an event of one type. Each type of event has one struct, named after
@@ -127,6 +129,7 @@ var kinds = table(
 	arrival[WorkflowExecutionPaused](),
 	arrival[WorkflowExecutionUnpaused](),
 	arrival[ActivityItemsPublished](),
+	arrival[CompletionSubscribed](),
 	arrival(ends(func(a *WorkflowExecutionTerminated) End { return End{Terminated, nil, terminated(a), a.NewRunID} })),
 	arrival(ends(func(a *WorkflowExecutionTimedOut) End { return End{TimedOut, nil, timedOut(a), a.NewRunID} }),
 		continues(func(a *WorkflowExecutionTimedOut) *RunID { return &a.NewRunID })),
@@ -181,7 +184,7 @@ var kinds = table(
 
 	initiation(func(a *ActivityTaskScheduled) Initiated { return Initiated{Activity: a} },
 		named(func(a *ActivityTaskScheduled) string { return a.ActivityType }),
-		says(func(a *ActivityTaskScheduled) Attributes { return a.withoutHeader() })),
+		says(func(a *ActivityTaskScheduled) Attributes { return a.ofCode() })),
 	initiation(func(a *TimerStarted) Initiated { return Initiated{Timer: a} },
 		says(func(a *TimerStarted) Attributes { return &TimerStarted{FireAt: a.FireAt} })),
 	initiation(func(a *StartChildWorkflowExecutionInitiated) Initiated { return Initiated{Child: a} },

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"github.com/seed-41655fb1/weft/engine/internal/wire"
 )
 
@@ -90,5 +92,22 @@ func decodeSlowly(data []byte, v any) error {
 	if err == nil || errors.Is(err, ErrNewer) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	return fmt.Errorf("%w: %s", ErrCorrupt, reasonOf(err))
+}
+
+// reasonOf returns what is wrong with bytes that the library does not decode, with nothing of the
+// bytes: it goes into logs, and to an attribute of the message. The errors of the library may
+// contain numbers of any length and keys of maps.
+func reasonOf(err error) string {
+	wrong, isWrong := errors.AsType[*cbor.UnmarshalTypeError](err)
+	_, isLonger := errors.AsType[*cbor.ExtraneousDataError](err)
+	switch {
+	case isWrong && wrong.StructFieldName != "":
+		return fmt.Sprintf("%s in place of %s (%s)", wrong.CBORType, wrong.StructFieldName, wrong.GoType)
+	case isWrong:
+		return fmt.Sprintf("%s in place of %s", wrong.CBORType, wrong.GoType)
+	case isLonger:
+		return "bytes follow the end"
+	}
+	return "cut off, or not of the form that Weft writes"
 }

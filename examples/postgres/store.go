@@ -44,6 +44,13 @@ ON CONFLICT (workflow, run, slot) DO UPDATE
 SET commit_id = excluded.commit_id, body = excluded.body, expires = excluded.expires, summary = excluded.summary
 WHERE l.commit_id = $7`
 
+// dropRow removes the row that the commit with the id $4 has written, if that commit stands at its
+// key and is the last one that has written the run's row. Another commit replaces it now.
+const dropRow = `
+DELETE FROM runs AS r USING log AS l
+WHERE l.workflow = $1 AND l.run = $2 AND l.slot = $3 AND l.commit_id = $4
+AND r.workflow = l.workflow AND r.run = l.run AND r.summary = l.summary`
+
 // putRow writes a run's row in the list.
 const putRow = `
 INSERT INTO runs (workflow, run, started, summary) VALUES ($1, $2, $3, $4)
@@ -104,6 +111,11 @@ func putItem(ctx context.Context, tx pgx.Tx, item store.Item) error {
 		summary = encode(item.Summary)
 	}
 	k := item.Key
+	if over != nil {
+		if _, err := tx.Exec(ctx, dropRow, []byte(k.Workflow), k.Run, k.Slot, over); err != nil {
+			return err
+		}
+	}
 	done, err := tx.Exec(ctx, put, []byte(k.Workflow), k.Run, k.Slot, item.Commit[:], notNull(item.Body), seconds(item.Expires), over, summary)
 	if err != nil {
 		return err

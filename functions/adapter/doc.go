@@ -63,8 +63,8 @@
 //
 // # Telemetry
 //
-// A function logs lines of JSON. It writes metrics between them, in CloudWatch's embedded format
-// (see WEFT_METRICS). A program exports traces if it has an exporter:
+// A function logs lines of JSON. If something is wrong, it writes metrics between them, in
+// CloudWatch's embedded format (see WEFT_METRICS). A program exports traces if it has an exporter:
 //
 //	adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), registrations...)
 //

@@ -33,7 +33,7 @@ func documentation(t *testing.T, file, name string) (pkg, fn string) {
 // reads returns the variables, sorted, that a function reads at its start if it needs all of them.
 func reads(t *testing.T) []string {
 	t.Helper()
-	asked := map[string]bool{"WEFT_ROLE": true} // by FromEnvironment
+	asked := map[string]bool{"WEFT_ROLE": true, "WEFT_CHECK": true} // by FromEnvironment, and by Main
 	values := required()
 	values["WEFT_PINNING"], values["AWS_LAMBDA_FUNCTION_NAME"] = "on", "weft-api"
 	get := func(name string) string {

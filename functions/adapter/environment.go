@@ -27,6 +27,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/notify/eventbridge"
+	"github.com/seed-41655fb1/weft/internal/notify/guard"
+	"github.com/seed-41655fb1/weft/internal/observe/calls"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/queue"
@@ -44,6 +47,8 @@ type environment struct {
 	function   string // its name; set if versions are used
 	// payloadKeys has the keys in PayloadKey.
 	payloadKeys []string
+	// webhooks are the receivers in WebhookHosts.
+	webhooks guard.Policy
 	// cacheBytes is a quarter of the function's memory: the process needs the rest for its work.
 	cacheBytes int
 }
@@ -65,11 +70,18 @@ func readEnvironment(get func(string) string, optional ...string) (environment, 
 		if e.function = get("AWS_LAMBDA_FUNCTION_NAME"); e.function == "" {
 			wrong = append(wrong, errors.New("AWS_LAMBDA_FUNCTION_NAME is not set"))
 		}
+	} else if e.Rollout != "" {
+		wrong = append(wrong, fmt.Errorf("%s is set and %s is off: without versions there is no other build to forward to", settings.Variable("Rollout"), settings.Variable("Pinning")))
 	}
 	if e.PayloadKey != "" {
 		e.payloadKeys = strings.Split(e.PayloadKey, ",")
 		wrong = append(wrong, awskms.Check(e.payloadKeys))
 	}
+	var err error
+	if e.webhooks, err = guard.Parse(e.WebhookHosts); err != nil {
+		wrong = append(wrong, fmt.Errorf("%s: %w", settings.Variable("WebhookHosts"), err))
+	}
+	e.webhooks.Private = e.WebhookPrivate == "on"
 	if e.Build == "" {
 		e.Build = buildID()
 	}
@@ -77,6 +89,9 @@ func readEnvironment(get func(string) string, optional ...string) (environment, 
 		e.cacheBytes = megabytes << 20 / 4
 	}
 	e.urls = map[string]string{queue.Workflow: e.QueueWorkflow, queue.Timers: e.QueueTimers, queue.Activities: e.QueueActivities}
+	if e.QueueUnreadable != "" {
+		e.urls[queue.Unreadable] = e.QueueUnreadable
+	}
 	e.taskQueues = slices.Sorted(maps.Keys(e.TaskQueues))
 	for _, name := range e.taskQueues {
 		e.urls[queue.ForTasks(name)] = e.TaskQueues[name]
@@ -131,28 +146,40 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if err != nil {
 		return nil, err
 	}
-	codec := e.codec(c, kept.blobs, log)
+	hub := exports.hub()
+	failing := calls.New(calls.Options{Observe: hub, Log: log})
+	codec := e.codec(c, kept.blobs, failing, log)
 	var published *versions
 	if e.pins() {
 		published = newVersions(c, e.function)
 	}
+	var owner func(ctx context.Context, workflowID, lastBuild string) string
+	if e.Rollout != "" {
+		owner = newRollout(c, e.Rollout, e.Build, log).Owner
+	}
 	process := assembly.NewProcess(assembly.Config{
-		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: codec, Options: executor.Options{
-			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log, LogTexts: e.LogFailures == "text",
-			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: settings.EngineLimits(e.Updates), TaskQueues: e.taskQueues}, Observe: exports.hub(), SendsAtOnce: sendsAtOnce,
-			Namespace: cmp.Or(e.Namespace, "default"), Versions: published.lister(), NoBatches: e.Batches == "off",
+		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: codec, Calls: failing, Options: executor.Options{
+			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, WaitHold: e.Hold(), SlowRequest: e.SlowRequest, CacheBytes: e.cacheBytes, Logger: log, LogTexts: e.LogFailures == "text",
+			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: settings.EngineLimits(e.Updates), TaskQueues: e.taskQueues, Chain: e.Chain != "off"}, Observe: hub, SendsAtOnce: sendsAtOnce,
+			Namespace: cmp.Or(e.Namespace, "default"), Versions: published.lister(), Owner: owner, NoBatches: e.Batches == "off",
+			Webhooks: e.webhooks, WebhookEpoch: int(e.WebhookEpoch), EventBus: e.EventBus != "",
 		},
+		Notifies: role == Activity, Bus: e.bus(c, get("AWS_ENDPOINT_URL_EVENTBRIDGE")),
 	})
 	if role == Activity && e.Timeout > 0 {
 		tellLong(registry, e.Timeout-Reserve, log)
+	}
+	var beats function.Probe
+	if role == Timer {
+		beats = newProbe(c, e.Probe)
 	}
 	var forward function.Forward
 	if published != nil {
 		forward = published.Forward
 	}
 	f, err := function.New(role, process, function.Options{
-		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, codec, kept.ports.Log) },
-		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Stream: e.Stream == "on", Page: e.Page != "off", Extend: kept.extend, Log: log, Flush: exports.flush,
+		Forward: forward, Probe: beats, Tidy: func(ctx context.Context) error { return tidy(ctx, codec, failing.Log(kept.ports.Log)) },
+		QueueOf: function.QueueOf(e.urls), DeadOf: function.DeadOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Stream: e.Stream == "on", Page: e.Page != "off", Extend: failing.Extend(kept.extend), Log: log, Flush: exports.flush,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.close())
@@ -168,10 +195,10 @@ func triesOfKMS(o *kms.Options) {
 
 // codec returns the codec that compresses and encrypts. It makes a KMS client only if there is a
 // key, because that lengthens a cold start.
-func (e *environment) codec(c aws.Config, blobs blob.Blobs, log *slog.Logger) *codec.Codec {
-	o := codec.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Blobs: blobs, Log: log}
+func (e *environment) codec(c aws.Config, blobs blob.Blobs, failing *calls.Calls, log *slog.Logger) *codec.Codec {
+	o := codec.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Blobs: failing.Blobs(blobs), Log: log}
 	if e.payloadKeys != nil {
-		o.Keys = awskms.New(kms.NewFromConfig(c, triesOfKMS), e.payloadKeys)
+		o.Keys = failing.Keys(awskms.New(kms.NewFromConfig(c, triesOfKMS), e.payloadKeys))
 	}
 	return codec.New(o)
 }
@@ -204,4 +231,13 @@ func tellLong(registry *engine.Registry, longest time.Duration, log *slog.Logger
 		log.Warn("an activity may take longer than this function allows: this function holds its messages until the function has a longer time-out or the activity a shorter StartToClose",
 			"activityType", a.Name, "taskQueue", a.TaskQueue, "startToClose", a.StartToClose, "allowed", longest)
 	}
+}
+
+// bus returns the event bus that may be notified of the ends of runs; nil is none. It makes no
+// request. address is that of the service, if it is not AWS's own.
+func (e *environment) bus(c aws.Config, address string) assembly.Bus {
+	if e.EventBus == "" {
+		return nil
+	}
+	return eventbridge.New(c, eventbridge.Options{Name: string(e.EventBus), Source: "weft." + cmp.Or(e.Namespace, "default"), Address: address})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/notify/guard"
 	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -47,7 +48,7 @@ func TestEnvironment(t *testing.T) {
 	check := func(what string) {
 		t.Helper()
 		got, err := readEnvironment(get)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(environment{})); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(environment{}), cmp.Comparer(func(a, b guard.Policy) bool { return reflect.DeepEqual(a, b) })); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", what, err, diff)
 		}
 	}
@@ -65,6 +66,11 @@ func TestEnvironment(t *testing.T) {
 	const key = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 	vars["WEFT_PAYLOAD_KEY"], vars["WEFT_COMPRESS"] = "none,"+key, "zstd"
 	want.PayloadKey, want.payloadKeys, want.Compress = "none,"+key, []string{"none", key}, "zstd"
+	vars["WEFT_WEBHOOK_HOSTS"], vars["WEFT_WEBHOOK_PRIVATE"], vars["WEFT_WEBHOOK_EPOCH"] = "*.example.com", "on", "2"
+	want.WebhookHosts, want.WebhookPrivate, want.WebhookEpoch = "*.example.com", "on", 2
+	want.webhooks, _ = guard.Parse("*.example.com")
+	want.webhooks.Private = true
+	vars["WEFT_EVENT_BUS"], want.EventBus = "arn:aws:events:eu-west-1:123456789012:event-bus/orders", "arn:aws:events:eu-west-1:123456789012:event-bus/orders"
 	check("all")
 
 	const reports, slow = "https://sqs.us-east-1.amazonaws.com/123456789012/weft-tasks-reports", "https://localhost:4566/000000000000/slow-lane"
@@ -83,6 +89,11 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 
+	vars["WEFT_ROLLOUT"] = "weft-workflow"
+	if _, err := readEnvironment(get); err == nil || !strings.Contains(err.Error(), "WEFT_ROLLOUT is set and WEFT_PINNING is off") {
+		t.Errorf("a rollout without versions: %v", err)
+	}
+	want.Rollout = "weft-workflow"
 	vars["WEFT_PINNING"], vars["AWS_LAMBDA_FUNCTION_NAME"] = "on", "weft-api"
 	want.Pinning, want.function = "on", "weft-api"
 	check("versions")
@@ -95,6 +106,7 @@ func TestEnvironment(t *testing.T) {
 		vars[name] = value
 	}
 
+	delete(vars, "WEFT_ROLLOUT")
 	delete(vars, "WEFT_PINNING")
 	delete(vars, "WEFT_BUILD")
 	if e, err := readEnvironment(get); err != nil || e.Build == "" || e.Build != buildID() {

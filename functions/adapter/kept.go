@@ -97,6 +97,9 @@ func (k *kept) setQueue(q queue.Queue, e *environment, c aws.Config) {
 	if e.Redrive == "off" {
 		k.ports.Redriver = nil
 	}
+	if _, own := q.(*sqs.Queue); own && e.QueueUnreadable == "" {
+		k.ports.Keeper = nil
+	}
 }
 
 // pathStyle puts the bucket into the path if the endpoint is configured: such an endpoint has no

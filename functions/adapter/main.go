@@ -11,6 +11,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/backend"
 	"github.com/seed-41655fb1/weft/internal/function"
+	"github.com/seed-41655fb1/weft/internal/precheck"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -35,6 +37,8 @@ import (
 //	WEFT_QUEUE_TIMERS
 //	WEFT_QUEUE_ACTIVITIES
 //	WEFT_ROLE              api, workflow, activity, timer or dead
+//	WEFT_QUEUE_UNREADABLE  the URL of the queue that keeps dead letters which no version of Weft can read; by default
+//	                       they are deleted
 //	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the
 //	                       same in all functions, so that each can send to all of them. By default there is only the
 //	                       default task queue
@@ -47,11 +51,28 @@ import (
 //	WEFT_BUILD             the name of the code; by default its commit, or a hash of the program
 //	WEFT_PINNING           "on" forwards another build's work to the published version of this function with that
 //	                       WEFT_BUILD, and then WEFT_BUILD is required; off by default
+//	WEFT_ROLLOUT           the name of the workflow function, whose alias live says which of two builds owns which
+//	                       runs while a deployment is rolled out; it needs WEFT_PINNING. By default there is no
+//	                       rollout, and each process does the work that it gets
 //	WEFT_BASE_PATH         the prefix of /v1/workflows in the paths of requests, without a stage; empty by default
 //	WEFT_TIMEOUT           the function's time-out, as in 60s; by default the time that an invocation has left. With
 //	                       it the activity role logs at its start which activities may take longer
 //	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m, for ShortenFrom; by default messages are
 //	                       never shortened
+//	WEFT_WAIT_HOLD         how long the api function may be held by one call that waits, over all its requests, from
+//	                       0s to 20s; 250ms by default. Callers pause between the requests
+//	WEFT_SLOW_REQUEST      how long a request of the API may take before it counts as slow, as in 2s, which is the
+//	                       default; without the time for which its caller asked it to wait
+//	WEFT_PROBE             the api function, to which the timer function sends a synthetic update every five minutes;
+//	                       by default there is none
+//	WEFT_WEBHOOK_HOSTS     the hosts that callers may have notified of the ends of runs, as hooks.example.com; none by
+//	                       default. *.example.com is all below, and * is all
+//	WEFT_WEBHOOK_PRIVATE   "on" lets these hosts have private addresses; off by default
+//	WEFT_WEBHOOK_EPOCH     the number of the secrets that sign notifications; 1 by default
+//	WEFT_EVENT_BUS         the EventBridge bus that callers may have notified of the ends of runs: default, or the
+//	                       name or the ARN of a custom bus, one with rules and targets; by default there is none
+//	WEFT_CHAIN             "off" sends a message for each activity that follows from another, and does not run it in
+//	                       the same invocation; on by default
 //	WEFT_LONG_TIMER        the delay from which on timers are stored in the table, as in 30s; 15m by default
 //	WEFT_REDRIVE           "on" lets requests move dead letters back to their queues; off by default
 //	WEFT_BATCHES           "off" refuses to start batches, and ends those that run; on by default
@@ -59,8 +80,11 @@ import (
 //	                       have the form that this demands, and histories and lists may be server-sent events; off by
 //	                       default
 //	WEFT_PAGE              "off" serves no web page; on by default: the api role serves it at / and below /ui/
-//	WEFT_METRICS           the destination of metrics: emf (the default), standard output in CloudWatch's embedded
-//	                       metric format; otlp, with Settings.Telemetry; or off
+//	WEFT_DEPLOYMENT        the name of the deployment, the dimension of its metrics; by default the namespace
+//	WEFT_METRICS           the destination of metrics: health (the default), standard output in CloudWatch's embedded
+//	                       metric format, and only metrics that are above 0 if something is wrong; emf, all metrics in
+//	                       that format; otlp, all metrics with Settings.Telemetry, and those of health as before;
+//	                       or off
 //	WEFT_LOG_LEVEL         debug, info, warn or error; by default Lambda's own level (AWS_LAMBDA_LOG_LEVEL), or info
 //	WEFT_LOG_FAILURES      "text" logs also what errors and panics of workflows and activities say, which may hold
 //	                       payloads; by default "types": kinds, types and places
@@ -79,6 +103,8 @@ import (
 //	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait, or none; 20 MiB by
 //	                               default
 //	WEFT_UPDATES_IN_TOTAL          how many updates a run accepts in its life; any number by default
+//	WEFT_CHECK             "1" serves weft check on standard input and output instead, if the process is no Lambda
+//	                       function. Then no other variable is read, and nothing is called
 //
 // Lambda sets AWS_LAMBDA_LOG_LEVEL, AWS_LAMBDA_FUNCTION_NAME (to find versions) and
 // AWS_LAMBDA_FUNCTION_MEMORY_SIZE (a quarter of it is for the cache of runs). The SDK reads its own
@@ -104,6 +130,10 @@ type Settings struct {
 
 // Main is the function Main with settings.
 func (s Settings) Main(role Role, registrations ...workflow.Registration) {
+	if precheck.Wanted(os.Getenv) {
+		types, wrong := program.Registry(registrations...)
+		os.Exit(precheck.Program{Types: types, Wrong: wrong, Build: buildID()}.Main())
+	}
 	log, wrongLevel := newLogger(os.Stderr, os.Getenv)
 	slog.SetDefault(log) // workflows and activities log in the same form
 	f, err := s.open(context.Background(), role, os.Getenv, log, registrations)

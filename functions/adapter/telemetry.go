@@ -28,9 +28,10 @@ const (
 
 // The destinations of metrics: the values of settings.Function.Metrics.
 const (
-	metricsEMF  = "emf"
-	metricsOTLP = "otlp"
-	metricsOff  = "off"
+	metricsHealth = "health"
+	metricsEMF    = "emf"
+	metricsOTLP   = "otlp"
+	metricsOff    = "off"
 )
 
 // telemetry has the destinations of a function's telemetry.
@@ -44,24 +45,27 @@ type telemetry struct {
 // openTelemetry opens the destinations that the environment names. export may be nil.
 func openTelemetry(ctx context.Context, e *environment, out io.Writer, log *slog.Logger, export observe.Open) (*telemetry, error) {
 	t := &telemetry{log: log}
-	if e.Metrics == metricsEMF {
-		t.metrics = emf.New(out, e.name(), nil)
+	if e.Metrics != metricsOff {
+		t.metrics = emf.New(out, e.deployment(), emf.Options{All: e.Metrics == metricsEMF})
 	}
 	if e.Metrics == metricsOTLP && export == nil {
-		return nil, errors.New("WEFT_METRICS is otlp, and this program exports nothing: give adapter.Settings a Telemetry, or set WEFT_METRICS to emf")
+		return nil, errors.New("WEFT_METRICS is otlp, and this program exports nothing: give adapter.Settings a Telemetry, or set WEFT_METRICS to health or emf")
 	}
 	if export == nil {
 		return t, nil
 	}
 	var err error
 	t.spans, err = export(ctx, observe.Settings{
-		Namespace: e.name(), Service: lambdacontext.FunctionName, Function: true, Metrics: e.Metrics == metricsOTLP, Log: log,
+		Namespace: e.name(), Deployment: e.deployment(), Service: lambdacontext.FunctionName, Function: true, Metrics: e.Metrics == metricsOTLP, Log: log,
 	})
 	return t, err
 }
 
-// name returns the namespace of a deployment, as in metrics and spans.
+// name returns the namespace of a deployment, as in spans.
 func (e *environment) name() string { return cmp.Or(e.Namespace, "default") }
+
+// deployment returns the name of a deployment, as in metrics and spans.
+func (e *environment) deployment() string { return cmp.Or(e.Deployment, e.name()) }
 
 // hub returns the hub to which the service reports its work.
 func (t *telemetry) hub() *observe.Hub {
@@ -95,14 +99,18 @@ func (t *telemetry) flush() {
 }
 
 // newLogger returns the logger of a function. Each record is a line of JSON with the field names of
-// Lambda's own lines, and the id of the request.
+// Lambda's own lines, the name of the function, and the id of the request.
 func newLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error) {
 	// A line that Lambda filters out need not be written.
 	level, err := observe.Level(cmp.Or(getenv(settings.Variable("LogLevel")), ofLambda(getenv("AWS_LAMBDA_LOG_LEVEL"))))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", settings.Variable("LogLevel"), err)
 	}
-	return slog.New(observe.Handler(observe.JSON(out, level), requestID)), err
+	log := slog.New(observe.Handler(observe.JSON(out, level), requestID))
+	if name := getenv("AWS_LAMBDA_FUNCTION_NAME"); name != "" {
+		log = log.With("function", name)
+	}
+	return log, err
 }
 
 // ofSDK returns a logger for the SDK. The SDK logs no requests, and so no payloads.

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
-// A line of a function's log has the field names of Lambda's own lines, the id of the request, and
-// the ids of the span.
+// A line of a function's log has the field names of Lambda's own lines, the names of the function
+// and the request, and the ids of the span.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	for vars, want := range map[[2]string]string{
@@ -28,7 +28,7 @@ func TestLog(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		log, err := newLogger(&out, func(name string) string {
-			return map[string]string{"WEFT_LOG_LEVEL": vars[0], "AWS_LAMBDA_LOG_LEVEL": vars[1]}[name]
+			return map[string]string{"WEFT_LOG_LEVEL": vars[0], "AWS_LAMBDA_LOG_LEVEL": vars[1], "AWS_LAMBDA_FUNCTION_NAME": "shop-api"}[name]
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			got += fields["message"]
-			if fields["timestamp"] == "" || fields["level"] == "" || fields["requestId"] != "request-1" || fields["workflowId"] != "a" ||
+			if fields["timestamp"] == "" || fields["level"] == "" || fields["requestId"] != "request-1" || fields["function"] != "shop-api" || fields["workflowId"] != "a" ||
 				fields["trace_id"] != "trace-1" || fields["span_id"] != "span-1" {
 				t.Errorf("a line lacks something: %s", line)
 			}
@@ -90,35 +90,60 @@ func TestOpenTelemetry(t *testing.T) {
 		return &exported{}, nil
 	}
 	for _, test := range []struct {
-		metrics    string
-		export     observe.Open
-		lines, otl bool
-		text       string
+		metrics string
+		export  observe.Open
+		// lines are the metrics in the log.
+		lines string
+		otl   bool
+		text  string
 	}{
-		{metricsEMF, nil, true, false, ""},
-		{metricsEMF, export, true, false, ""},
-		{metricsOff, export, false, false, ""},
-		{metricsOTLP, export, false, true, ""},
-		{metricsOTLP, nil, false, false, "exports nothing"},
+		{metricsHealth, nil, "health", false, ""},
+		{metricsHealth, export, "health", false, ""},
+		{metricsEMF, nil, "all", false, ""},
+		{metricsEMF, export, "all", false, ""},
+		{metricsOff, export, "", false, ""},
+		{metricsOTLP, export, "health", true, ""},
+		{metricsOTLP, nil, "", false, "exports nothing"},
 	} {
 		var out bytes.Buffer
-		opened, err := openTelemetry(t.Context(), &environment{Function: settings.Function{Metrics: test.metrics}}, &out, slog.New(slog.DiscardHandler), test.export)
+		e := &environment{Function: settings.Function{Deployment: "shop", Namespace: "ns", Metrics: test.metrics}}
+		opened, err := openTelemetry(t.Context(), e, &out, slog.New(slog.DiscardHandler), test.export)
 		if err != nil {
 			if test.text == "" || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("%s: %v", test.metrics, err)
 			}
 			continue
 		}
+		opened.hub().Observe(t.Context(), &observe.LostRace{})
 		opened.hub().Observe(t.Context(), &observe.Hung{})
 		if opened.metrics != nil {
 			opened.flush()
-			emftest.Check(t, out.String())
 		}
-		if lines := strings.Contains(out.String(), `"Namespace":"default"`); lines != test.lines {
+		sums, lines := emftest.Sums(t, out.String()), ""
+		switch {
+		case sums["LostRaces"] == 1 && sums["HungInstances"] == 1:
+			lines = "all"
+		case sums["HungInstances"] == 1:
+			lines = "health"
+		}
+		if lines != test.lines || lines != "" && !strings.Contains(out.String(), `"Deployment":"shop"`) {
 			t.Errorf("%s: the log has %q", test.metrics, out.String())
 		}
-		if test.export != nil && (told.Metrics != test.otl || !told.Function || told.Namespace != "default") {
+		if test.export != nil && (told.Metrics != test.otl || !told.Function || told.Namespace != "ns" || told.Deployment != "shop") {
 			t.Errorf("%s: the exporter's settings are %+v", test.metrics, told)
+		}
+	}
+}
+
+// Metrics and spans have the name of the deployment: by default its namespace.
+func TestNameOfDeployment(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ deployment, namespace, want string }{
+		{"", "", "default"}, {"", "ns", "ns"}, {"shop", "", "shop"}, {"shop", "ns", "shop"},
+	} {
+		e := environment{Function: settings.Function{Deployment: test.deployment, Namespace: test.namespace}}
+		if got := e.deployment(); got != test.want {
+			t.Errorf("deployment %q of namespace %q is %q, want %q", test.deployment, test.namespace, got, test.want)
 		}
 	}
 }

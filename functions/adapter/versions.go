@@ -34,11 +34,11 @@ const missedFor = 15 * time.Second
 const maxMissed = 100
 
 // listEvery is the least time between two lists that searches cause: callers choose the names of
-// builds, and Lambda allows an account few lists.
+// builds, and Lambda allows an account few lists. A search that comes earlier has the answer of the
+// last list, or its error. To refuse it would give a caller a 503, which an alarm counts, because
+// two builds are gone. To let it wait would keep a process busy for each build that a caller
+// invents, and each process lists the versions.
 const listEvery = time.Second
-
-// errListed says that a search waits because another one has just listed the versions.
-var errListed = errors.New("they were listed a moment ago, for another build: try again")
 
 // errNotListed says that a list has panicked.
 var errNotListed = errors.New("listing them panicked")
@@ -51,17 +51,28 @@ type versions struct {
 	client func() *lambda.Client
 	now    func() time.Time
 
-	mu      sync.Mutex           // not held during a call of Lambda's
-	known   map[string]string    // the version of each build
-	missed  map[string]time.Time // when a build had no version
-	listed  time.Time            // when the last list began
-	listing *listing             // in progress, or nil
+	mu     sync.Mutex           // not held during a call of Lambda's
+	known  map[string]string    // the newest version of each build
+	builds map[string]string    // the build of each version
+	missed map[string]time.Time // when the list began that had no version of a build
+	last   *listing             // the last list, which may be in progress; nil if there was none
 }
 
-// listing is a list of the versions in progress.
+// listing is a list of the versions.
 type listing struct {
-	done chan struct{} // closed at its end
-	err  error         // read only after that
+	began time.Time
+	done  chan struct{} // closed at its end
+	err   error         // read only after that
+}
+
+// ended reports whether the list has ended, also if it failed.
+func (l *listing) ended() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func newVersions(c aws.Config, function string) *versions {
@@ -123,10 +134,11 @@ func (v *versions) find(ctx context.Context, build string) (string, error) {
 	if version, missing := v.look(build); version != "" || missing {
 		return v.found(build, version)
 	}
-	if err := v.refresh(ctx, listEvery); err != nil {
+	listed, err := v.refresh(ctx, listEvery)
+	if err != nil {
 		return "", fmt.Errorf("%w: the versions of %s: %w", function.ErrNotForwarded, v.function, err)
 	}
-	return v.found(build, v.keep(build))
+	return v.found(build, v.keep(build, listed))
 }
 
 // found returns a version, or an error if it is empty.
@@ -146,8 +158,9 @@ func (v *versions) look(build string) (version string, missing bool) {
 	return v.known[build], missing && v.now().Sub(at) < missedFor
 }
 
-// keep returns the version of a build after a list, and remembers it if there is none.
-func (v *versions) keep(build string) string {
+// keep returns the version of a build after the list that began at a time. If there is none, that
+// is remembered from this time on.
+func (v *versions) keep(build string, listed time.Time) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if version := v.known[build]; version != "" {
@@ -157,7 +170,7 @@ func (v *versions) keep(build string) string {
 	if len(v.missed) >= maxMissed { // callers choose these names
 		clear(v.missed)
 	}
-	v.missed[build] = v.now()
+	v.missed[build] = listed
 	return ""
 }
 
@@ -171,7 +184,7 @@ func (v *versions) lister() func(ctx context.Context) (map[string]string, error)
 
 // all returns the published versions by their builds.
 func (v *versions) all(ctx context.Context) (map[string]string, error) {
-	if err := v.refresh(ctx, 0); err != nil {
+	if _, err := v.refresh(ctx, 0); err != nil {
 		return nil, fmt.Errorf("the versions of %s: %w", v.function, err)
 	}
 	v.mu.Lock()
@@ -179,69 +192,69 @@ func (v *versions) all(ctx context.Context) (map[string]string, error) {
 	return maps.Clone(v.known), nil
 }
 
-// refresh lists the versions, or waits for the list that is in progress. It returns errListed if
-// the last one began less than least ago.
-func (v *versions) refresh(ctx context.Context, least time.Duration) error {
-	l, begun, err := v.begin(least)
-	switch {
-	case err != nil:
-		return err
-	case !begun:
+// refresh lists the versions. If a list is in progress, it waits for that one instead, and if the
+// last list began less than least ago, that one counts, also if it failed. It returns when the list
+// began.
+func (v *versions) refresh(ctx context.Context, least time.Duration) (listed time.Time, err error) {
+	l, begun := v.begin(least)
+	if !begun {
 		select {
 		case <-l.done:
-			return l.err
+			return l.began, l.err
 		case <-ctx.Done():
-			return ctx.Err()
+			return l.began, ctx.Err()
 		}
 	}
-	known, err := map[string]string(nil), errNotListed
+	var known, builds map[string]string
+	err = errNotListed
 	defer func() { // also after a panic, which a handler recovers: later searches would wait for this list
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if err == nil {
-			v.known = known
+			v.known, v.builds = known, builds
 		}
-		v.listing, l.err = nil, err
+		l.err = err
 		close(l.done)
 	}()
-	known, err = v.list(ctx)
-	return err
+	known, builds, err = v.list(ctx)
+	return l.began, err
 }
 
-// begin returns the list that is in progress, or begins one.
-func (v *versions) begin(least time.Duration) (l *listing, begun bool, err error) {
+// begin returns the list to use. begun says that it is a new one, which the caller carries out.
+func (v *versions) begin(least time.Duration) (l *listing, begun bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.now()
-	switch {
-	case v.listing != nil:
-		return v.listing, false, nil
-	case now.Sub(v.listed) < least:
-		return nil, false, errListed
+	if l := v.last; l != nil && (!l.ended() || now.Sub(l.began) < least) {
+		return l, false
 	}
-	v.listed, v.listing = now, &listing{done: make(chan struct{})}
-	return v.listing, true, nil
+	v.last = &listing{began: now, done: make(chan struct{})}
+	return v.last, true
 }
 
-// list returns all published versions by their builds.
-func (v *versions) list(ctx context.Context) (map[string]string, error) {
-	known := map[string]string{}
+// list returns the newest published version of each build, and the build of each version.
+func (v *versions) list(ctx context.Context) (known, builds map[string]string, err error) {
+	known, builds = map[string]string{}, map[string]string{}
 	pages := lambda.NewListVersionsByFunctionPaginator(v.client(), &lambda.ListVersionsByFunctionInput{FunctionName: &v.function})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, one := range page.Versions {
 			if one.Environment == nil || aws.ToString(one.Version) == "$LATEST" {
 				continue
 			}
-			if build := one.Environment.Variables[variableBuild]; build != "" && newer(aws.ToString(one.Version), known[build]) {
-				known[build] = aws.ToString(one.Version)
+			version, build := aws.ToString(one.Version), one.Environment.Variables[variableBuild]
+			if build == "" {
+				continue
+			}
+			if builds[version] = build; newer(version, known[build]) {
+				known[build] = version
 			}
 		}
 	}
-	return known, nil
+	return known, builds, nil
 }
 
 // forget forgets the version of a build, which is gone. The next search may list at once.
@@ -249,7 +262,9 @@ func (v *versions) forget(build string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.known, build)
-	v.listed = time.Time{}
+	if v.last != nil && v.last.ended() {
+		v.last = nil
+	}
 }
 
 // encodeMark returns a mark in the form that Invoke takes.

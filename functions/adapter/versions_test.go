@@ -20,13 +20,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/function"
 )
 
-// lambdaAPI plays the two operations of Lambda's API that a function calls on itself.
+// lambdaAPI plays the operations of Lambda's API that a function calls.
 type lambdaAPI struct {
 	t      *testing.T
 	builds []string // by version, from 1 on; the newest is also $LATEST's
 	invoke http.HandlerFunc
+	alias  http.HandlerFunc
 	lists  int
-	before func() // called before a list is answered, unless it is nil
+	before func()           // called before a list is answered, unless it is nil
+	refuse http.HandlerFunc // answers requests for a list instead, unless it is nil
 }
 
 // ServeHTTP answers a request. A page lists two versions.
@@ -37,9 +39,15 @@ func (l *lambdaAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if l.before != nil {
 			l.before()
 		}
+		if l.refuse != nil {
+			l.refuse(w, r)
+			return
+		}
 		l.list(w, r.URL.Query().Get("Marker"))
 	case "/2015-03-31/functions/weft-api/invocations":
 		l.invoke(w, r)
+	case "/2015-03-31/functions/weft-api/aliases/live":
+		l.alias(w, r)
 	default:
 		l.t.Errorf("%s %s was asked for", r.Method, r.URL)
 	}
@@ -129,8 +137,8 @@ func TestManyMissingVersions(t *testing.T) {
 	}
 }
 
-// Builds that a caller has invented cause one list in a while, and do not delay an event for a
-// build that is known.
+// Builds that a caller has invented cause one list in a while, also if it fails, and do not delay
+// an event for a build that is known.
 func TestInventedBuilds(t *testing.T) {
 	t.Parallel()
 	l, v := playLambda(t, "build-1")
@@ -140,15 +148,29 @@ func TestInventedBuilds(t *testing.T) {
 	if _, err := v.Forward(t.Context(), "build-1", nil); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 100 {
-		if _, err := v.Forward(t.Context(), fmt.Sprint("invented-", i), nil); !errors.Is(err, function.ErrNotForwarded) {
-			t.Fatalf("%d: %v", i, err)
+	invent := func(n int, want error) {
+		t.Helper()
+		for i := range n {
+			if _, err := v.Forward(t.Context(), fmt.Sprint("invented-", n, "-", i), nil); !errors.Is(err, want) {
+				t.Fatalf("%d of %d: %v", i, n, err)
+			}
 		}
 	}
+	invent(100, function.ErrNoVersion)
 	if l.lists != 2 { // pages
 		t.Errorf("%d pages were read, want those of one list", l.lists)
 	}
 	now = now.Add(listEvery)
+	l.refuse = fail(429, "TooManyRequestsException")
+	invent(50, function.ErrNotForwarded)
+	if l.lists != 3 {
+		t.Errorf("%d pages were read, want one more: the list fails", l.lists)
+	}
+	l.refuse = nil
+	invent(51, function.ErrNotForwarded)
+
+	now = now.Add(listEvery)
+	l.lists = 0
 	asked, answer := make(chan struct{}), make(chan struct{})
 	l.before = func() { asked <- struct{}{}; <-answer }
 	results := make(chan error)
@@ -169,8 +191,8 @@ func TestInventedBuilds(t *testing.T) {
 			t.Errorf("an invented build: %v", err)
 		}
 	}
-	if l.lists != 4 {
-		t.Errorf("%d pages were read, want those of two lists", l.lists)
+	if l.lists != 2 {
+		t.Errorf("%d pages were read, want those of one list", l.lists)
 	}
 }
 
@@ -185,12 +207,37 @@ func TestAListThatPanics(t *testing.T) {
 		_, _ = v.all(t.Context())
 	}()
 	v.client = client
-	if v.listing != nil {
-		t.Fatal("later searches wait for the list that has panicked")
+	if _, err := v.find(t.Context(), "build-1"); !errors.Is(err, function.ErrNotForwarded) || !errors.Is(err, errNotListed) {
+		t.Errorf("a search after the list that has panicked: %v", err)
 	}
 	if known, err := v.all(t.Context()); err != nil || known["build-1"] == "" {
 		t.Errorf("%v, %v", known, err)
 	}
+}
+
+// A build that is published just after a list is found once that list is as old as a failed search
+// may be.
+func TestAVersionJustAfterAList(t *testing.T) {
+	t.Parallel()
+	l, v := playLambda(t, "build-1")
+	now := time.Now()
+	v.now = func() time.Time { return now }
+	find := func(want error) {
+		t.Helper()
+		if _, err := v.find(t.Context(), "build-2"); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	if _, err := v.find(t.Context(), "build-1"); err != nil {
+		t.Fatal(err)
+	}
+	l.builds = append(l.builds, "build-2")
+	now = now.Add(listEvery - 1)
+	find(function.ErrNoVersion)
+	now = now.Add(missedFor - listEvery)
+	find(function.ErrNoVersion)
+	now = now.Add(1)
+	find(nil)
 }
 
 // A failed search is remembered for a while. A version that is gone is forgotten.

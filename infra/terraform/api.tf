@@ -16,7 +16,7 @@ locals {
     latency      = "$context.responseLatency"
     length       = "$context.responseLength"
     sourceIp     = "$context.identity.sourceIp"
-    caller       = "$context.identity.userArn"
+    caller       = local.jwt ? "$context.authorizer.claims.${var.jwt_caller_claim}" : "$context.identity.userArn"
     error        = "$context.error.message"
     functionTook = "$context.integration.latency"
   }
@@ -37,6 +37,7 @@ resource "aws_lambda_permission" "api" {
 
   action        = "lambda:InvokeFunction"
   function_name = aws_lambda_function.function["api"].function_name
+  qualifier     = local.rolls_out ? aws_lambda_alias.live["api"].name : null
   principal     = "apigateway.amazonaws.com"
   source_arn    = "${local.http ? aws_apigatewayv2_api.this[0].execution_arn : aws_api_gateway_rest_api.this[0].execution_arn}/*"
 }

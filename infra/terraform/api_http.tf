@@ -1,5 +1,5 @@
 locals {
-  cors_request_headers = ["authorization", "content-type", "traceparent", "tracestate", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"]
+  cors_request_headers = ["authorization", "content-type", "traceparent", "tracestate", "weft-waited", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"]
   cors_answer_headers  = ["retry-after", "weft-cost", "weft-version"]
   cors_seconds         = 3600
 
@@ -33,7 +33,7 @@ resource "aws_apigatewayv2_integration" "this" {
 
   api_id                 = aws_apigatewayv2_api.this[0].id
   integration_type       = "AWS_PROXY"
-  integration_uri        = aws_lambda_function.function["api"].arn
+  integration_uri        = local.called["api"].arn
   payload_format_version = "2.0"
   timeout_milliseconds   = 29000
 }

@@ -52,7 +52,7 @@ resource "aws_api_gateway_integration" "this" {
   http_method             = aws_api_gateway_method.this[0].http_method
   type                    = "AWS_PROXY"
   integration_http_method = "POST"
-  uri                     = aws_lambda_function.function["api"].invoke_arn
+  uri                     = local.called["api"].invoke_arn
   timeout_milliseconds    = 29000
 }
 
@@ -95,7 +95,7 @@ resource "aws_api_gateway_integration" "page" {
   http_method             = each.value.http_method
   type                    = "AWS_PROXY"
   integration_http_method = "POST"
-  uri                     = aws_lambda_function.function["api"].invoke_arn
+  uri                     = local.called["api"].invoke_arn
   timeout_milliseconds    = 29000
 }
 

@@ -10,16 +10,26 @@ locals {
     ["AWS/DynamoDB", m, "TableName", var.name, { label = m }]
   }
 
-  # Weft's own metrics, and AWS's metrics of each part.
+  # Weft's health metrics, and its other metrics.
+  health = [
+    { title = "Requests that failed or were slow", stat = "Sum", metrics = ["ApiFailures", "UnavailableStore", "UnavailableQueue", "UnavailableContention", "ServerErrors", "SlowRequests"] },
+    { title = "Calls that failed", stat = "Sum", metrics = ["CallFailures", "StoreRefused", "StoreThrottled", "StoreUnanswered", "QueueRefused", "QueueThrottled", "QueueUnanswered", "PayloadFailures", "NotificationFailures"] },
+    { title = "Code that fails", stat = "Sum", metrics = ["CodeFailures", "StuckTasks", "RefusedByCode", "HungInstances", "TaskFailures"] },
+    { title = "Work that makes no progress", stat = "Sum", metrics = ["ReturnedMessages", "DeadLetters", "HeldAttempts", "CheckLate", "ProbeFailures"] },
+    { title = "Timers late, seconds", stat = "Maximum", metrics = ["TimerLag"] },
+  ]
+  more = [
+    { title = "Workflow tasks", stat = "Sum", metrics = ["WorkflowTasks", "LostRaces"] },
+    { title = "Updates", stat = "Sum", metrics = ["UpdatesAccepted", "UpdatesRejected"] },
+    { title = "Attempts at activities", stat = "Sum", metrics = ["ActivityAttempts", "ActivityFailures"] },
+    { title = "Milliseconds, p99", stat = "p99", metrics = ["TaskDuration", "UpdateDuration", "RequestDuration"] },
+    { title = "Unhandled signals", stat = "Sum", metrics = ["UnhandledSignals"] },
+    { title = "Operations", stat = "Sum", metrics = ["Writes", "Reads", "Messages"] },
+  ]
+
+  # AWS's metrics of each part are between them. The other metrics are there only if they are sent.
   graphs = concat(
-    [for g in [
-      { title = "Workflow tasks", stat = "Sum", metrics = ["WorkflowTasks", "TaskFailures", "StuckTasks"] },
-      { title = "Updates", stat = "Sum", metrics = ["UpdatesAccepted", "UpdatesRejected"] },
-      { title = "Attempts at activities", stat = "Sum", metrics = ["ActivityAttempts", "ActivityFailures"] },
-      { title = "Milliseconds, p99", stat = "p99", metrics = ["TaskDuration", "UpdateDuration"] },
-      { title = "Troubles", stat = "Sum", metrics = ["LostRaces", "HungInstances", "DeadLetters", "HeldAttempts", "UnhandledSignals"] },
-      { title = "Operations", stat = "Sum", metrics = ["Writes", "Reads", "Messages"] },
-    ] : merge(g, { metrics = [for m in g.metrics : ["Weft", m, "Namespace", var.namespace, { label = m }]] })],
+    [for g in local.health : merge(g, { metrics = [for m in g.metrics : ["Weft", m, "Deployment", var.name, { label = m }]] })],
     [
       { title = "Invocations", stat = "Sum", metrics = local.function_metric["Invocations"] },
       { title = "Errors", stat = "Sum", metrics = local.function_metric["Errors"] },
@@ -30,7 +40,13 @@ locals {
       { title = "Age of the oldest message, seconds", stat = "Maximum", metrics = local.queue_metric["ApproximateAgeOfOldestMessage"] },
       { title = "Capacity of the table, units", stat = "Sum", metrics = [local.table_metric["ConsumedReadCapacityUnits"], local.table_metric["ConsumedWriteCapacityUnits"]] },
       { title = "Throttled by the table", stat = "Sum", metrics = [local.table_metric["ReadThrottleEvents"], local.table_metric["WriteThrottleEvents"]] },
+      { title = "Answers of 5xx by the gateway", stat = "Sum", metrics = [concat(
+        [local.gateway_failures.namespace, local.gateway_failures.metric],
+        flatten([for name, value in local.gateway_failures.dimensions : [name, value]]),
+        [{ label = "5xx" }],
+      )] },
     ],
+    [for g in var.metrics == "emf" ? local.more : [] : merge(g, { metrics = [for m in g.metrics : ["Weft", m, "Deployment", var.name, { label = m }]] })],
   )
 }
 

@@ -6,13 +6,15 @@ locals {
   partition = data.aws_partition.this.partition
   region    = data.aws_region.this.id
   account   = data.aws_caller_identity.this.account_id
+  namespace = local.settings.WEFT_NAMESPACE
 
   # ARNs are built from names if possible, so that a plan shows each policy in full.
-  table_arn = "arn:${local.partition}:dynamodb:${local.region}:${local.account}:table/${var.name}"
-  sqs_arn   = "arn:${local.partition}:sqs:${local.region}:${local.account}:${var.name}"
-  queue_arn = { for name, q in local.queues : name => "${local.sqs_arn}-${name}${q.suffix}" }
-  dead_arn  = { for name, q in local.queues : name => "${local.sqs_arn}-${name}-dead${q.suffix}" }
-  log_arn   = { for role in keys(local.functions) : role => "arn:${local.partition}:logs:${local.region}:${local.account}:log-group:/aws/lambda/${var.name}-${role}" }
+  table_arn      = "arn:${local.partition}:dynamodb:${local.region}:${local.account}:table/${var.name}"
+  sqs_arn        = "arn:${local.partition}:sqs:${local.region}:${local.account}:${var.name}"
+  queue_arn      = { for name, q in local.queues : name => "${local.sqs_arn}-${name}${q.suffix}" }
+  dead_arn       = { for name, q in local.queues : name => "${local.sqs_arn}-${name}-dead${q.suffix}" }
+  unreadable_arn = "${local.sqs_arn}-unreadable"
+  log_arn        = { for role in keys(local.functions) : role => "arn:${local.partition}:logs:${local.region}:${local.account}:log-group:/aws/lambda/${var.name}-${role}" }
 
   function_arn = { for role in keys(local.functions) : role => "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${var.name}-${role}" }
 
@@ -30,21 +32,21 @@ locals {
       visibility  = var.workflow_visibility
       consumer    = "workflow"
       batch       = var.workflow_batch_size
-      concurrency = var.workflow_maximum_concurrency
+      concurrency = var.workflow_maximum_concurrency == -1 ? local.presets[var.concurrency].workflow : var.workflow_maximum_concurrency
     }
     timers = {
       suffix      = ""
       visibility  = var.workflow_visibility
       consumer    = "workflow"
       batch       = var.timer_batch_size
-      concurrency = var.timer_maximum_concurrency
+      concurrency = var.timer_maximum_concurrency == -1 ? local.presets[var.concurrency].timers : var.timer_maximum_concurrency
     }
     activities = {
       suffix      = ""
       visibility  = var.activity_visibility
       consumer    = "activity"
       batch       = var.activity_batch_size
-      concurrency = var.activity_maximum_concurrency
+      concurrency = var.activity_maximum_concurrency == -1 ? local.presets[var.concurrency].activities : var.activity_maximum_concurrency
     }
     }, { for name, q in local.tasks : name => {
       suffix      = ""

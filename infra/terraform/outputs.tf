@@ -31,6 +31,11 @@ output "dead_queue_urls" {
   value       = { for name, queue in aws_sqs_queue.dead : name => queue.url }
 }
 
+output "unreadable_queue_url" {
+  description = "The URL of the queue of dead letters that no version of Weft can read."
+  value       = aws_sqs_queue.unreadable.url
+}
+
 output "function_names" {
   description = "The names of the functions: api, workflow, activity, timer, dead, and tasks-NAME for a task queue."
   value       = { for role, function in aws_lambda_function.function : role => function.function_name }

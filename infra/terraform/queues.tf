@@ -50,11 +50,20 @@ resource "aws_sqs_queue" "dead" {
   })
 }
 
+# Dead letters that no version of Weft can read. Nobody handles it, and an alarm tells of them.
+resource "aws_sqs_queue" "unreadable" {
+  name                      = "${var.name}-unreadable"
+  message_retention_seconds = local.longest_retention
+  max_message_size          = var.max_message_size
+  kms_master_key_id         = local.key_arn
+  sqs_managed_sse_enabled   = local.encrypted ? null : true
+}
+
 resource "aws_lambda_event_source_mapping" "queue" {
   for_each = local.queues
 
   event_source_arn        = aws_sqs_queue.queue[each.key].arn
-  function_name           = aws_lambda_function.function[each.value.consumer].arn
+  function_name           = local.called[each.value.consumer].arn
   batch_size              = each.value.batch
   function_response_types = ["ReportBatchItemFailures"]
 

@@ -1,14 +1,15 @@
 # Each function may only use the items of its namespace and the queues that it names. All keys begin
 # with the namespace: NS/w/ the workflows, NS/t/ the timers, NS/l/ the list, NS/m the mark of the
 # check, NS/k the key of tokens, NS/r/ the rates of task queues. Statements called Poller, Logs,
-# Tracing and Kms are for Lambda and other services, which use the role; the others are for the
-# program itself. Four resources end in a star, because AWS has no other form: the streams of a log
-# group, the versions of a function, the objects of a namespace in a bucket, and X-Ray, whose
-# actions have no resources.
+# Tracing, Kms, Network and NoNetwork are for AWS, which uses the role; the others are for the
+# program itself. Six resources end in a star, because AWS has no other form: the streams of a log
+# group, the versions of a function, the objects of a namespace in a bucket, X-Ray, whose actions
+# have no resources, the network interfaces of functions in a VPC, which Lambda names, and the
+# alarms that CodeDeploy reads (rollout.tf).
 locals {
   # Conditions on the partition keys of items.
   own = { for kind, keys in { workflows = "w/*", timers = "t/*", list = "l/*", mark = "m", signing = "k" } : kind => {
-    "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${var.namespace}/${keys}"] }
+    "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${local.namespace}/${keys}"] }
   } }
 
   task_arns = [for name in keys(local.tasks) : local.queue_arn[name]]
@@ -53,7 +54,7 @@ locals {
     Effect    = "Allow"
     Action    = ["dynamodb:UpdateItem"]
     Resource  = [local.table_arn]
-    Condition = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${var.namespace}/r/${name}"] } }
+    Condition = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${local.namespace}/r/${name}"] } }
   } }
   # Statements about all queues, and their dead letters.
   all_arns  = concat([local.queue_arn.workflow, local.queue_arn.timers, local.queue_arn.activities], local.task_arns)
@@ -62,7 +63,7 @@ locals {
     Sid      = "Inspect"
     Effect   = "Allow"
     Action   = ["sqs:GetQueueAttributes"]
-    Resource = concat(local.all_arns, local.dead_arns)
+    Resource = concat(local.all_arns, local.dead_arns, [local.unreadable_arn])
   }
   redrive = [{ # SQS moves dead letters back as the role that asks it to
     Sid      = "Redrive"
@@ -104,14 +105,27 @@ locals {
       Action    = ["dynamodb:Query"]
       Resource  = [local.table_arn]
       Condition = local.own.signing
-    }])
+      }], [for statement in [{
+        Sid       = "MakeKey"
+        Effect    = "Allow"
+        Action    = ["dynamodb:PutItem"]
+        Resource  = [local.table_arn]
+        Condition = local.own.signing
+    }] : statement if var.webhook_hosts != ""])
 
     workflow = [local.log, local.keep_timers, local.send_results]
 
     activity = concat(local.attempts, [local.pace.activity, merge(local.shorten, { Resource = [local.queue_arn.activities] })],
-    [for statement in [local.list, local.erase] : statement if var.batches]) # the steps of batches
+      [for statement in [local.list, local.erase] : statement if var.batches], # the steps of batches
+      [for statement in [{
+        Sid       = "PutEvents"
+        Effect    = "Allow"
+        Action    = ["events:PutEvents"]
+        Resource  = [startswith(var.event_bus, "arn:") ? var.event_bus : "arn:${local.partition}:events:${local.region}:${local.account}:event-bus/${var.event_bus}"]
+        Condition = { StringEquals = { "events:source" = ["weft.${local.namespace}"] } }
+    }] : statement if var.event_bus != ""])
 
-    timer = [local.send, {
+    timer = concat([local.send, local.inspect, {
       Sid       = "Sweep"
       Effect    = "Allow"
       Action    = ["dynamodb:Query", "dynamodb:BatchWriteItem"]
@@ -134,9 +148,19 @@ locals {
       Effect   = "Allow"
       Action   = ["dynamodb:Scan"]
       Resource = [local.table_arn]
-    }]
+      }], [for statement in [{
+        Sid      = "Probe"
+        Effect   = "Allow"
+        Action   = ["lambda:InvokeFunction"]
+        Resource = [local.rolls_out ? "${local.function_arn.api}:live" : local.function_arn.api]
+    }] : statement if var.probe])
 
-    dead = [local.log, local.keep_timers, local.send]
+    dead = [local.log, local.keep_timers, local.send, {
+      Sid      = "Keep"
+      Effect   = "Allow"
+      Action   = ["sqs:SendMessage"]
+      Resource = [local.unreadable_arn]
+    }]
     }, { for name in keys(local.tasks) : name =>
     concat(local.attempts, [local.pace[name], merge(local.shorten, { Resource = [local.queue_arn[name]] })])
   })
@@ -154,25 +178,33 @@ locals {
     Resource = ["${local.function_arn[role]}:*"]
   }] if var.pinning }
 
+  # Which build owns which runs: the workflow function may list its versions already.
+  find_rollout = { for role in local.pinned : role => {
+    Sid      = "FindRollout"
+    Effect   = "Allow"
+    Action   = concat(["lambda:GetAlias"], role == "workflow" ? [] : ["lambda:ListVersionsByFunction"])
+    Resource = [local.function_arn.workflow]
+  } if local.rolls_out }
+
   # Statements for the keys that encrypt payloads, and for the bucket of large ones.
   encryption = {
     Sid       = "Seal"
     Effect    = "Allow"
     Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
-    Condition = { StringEquals = { "kms:EncryptionContext:weft-namespace" = [var.namespace] } }
+    Condition = { StringEquals = { "kms:EncryptionContext:weft-namespace" = [local.namespace] } }
   }
   blobs = { for role in keys(local.functions) : role => {
     Sid      = "Blobs"
     Effect   = "Allow"
     Action   = concat(["s3:PutObject", "s3:GetObject"], role == "timer" ? ["s3:DeleteObject"] : [])
-    Resource = ["arn:${local.partition}:s3:::${local.bucket}/${var.namespace}/*"]
+    Resource = ["arn:${local.partition}:s3:::${local.bucket}/${local.namespace}/*"]
   } }
   find_blobs = {
     Sid       = "FindBlobs"
     Effect    = "Allow"
     Action    = ["s3:ListBucket"]
     Resource  = ["arn:${local.partition}:s3:::${local.bucket}"]
-    Condition = { StringLike = { "s3:prefix" = ["${var.namespace}/*"] } }
+    Condition = { StringLike = { "s3:prefix" = ["${local.namespace}/*"] } }
   }
 
   # Statements for Lambda, which uses the roles.
@@ -194,12 +226,28 @@ locals {
     Action   = ["xray:PutTraceSegments", "xray:PutTelemetryRecords"]
     Resource = ["*"]
   }
+  # Lambda manages the interfaces of functions in a VPC as their role, and code may not.
+  interfaces = ["ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:UnassignPrivateIpAddresses"]
+  network = { for role in keys(local.functions) : role => [{
+    Sid      = "Network"
+    Effect   = "Allow"
+    Action   = local.interfaces
+    Resource = ["*"]
+    }, {
+    Sid       = "NoNetwork"
+    Effect    = "Deny"
+    Action    = local.interfaces
+    Resource  = ["*"]
+    Condition = { ArnLike = { "lambda:SourceFunctionArn" = [local.function_arn[role], "${local.function_arn[role]}:*"] } }
+  }] if length(var.subnet_ids) > 0 }
 }
 
 resource "aws_iam_role" "function" {
   for_each = local.functions
 
-  name_prefix = "${substr("${var.name}-${each.key}", 0, 37)}-" # roles are the account's, and not a region's
+  name_prefix          = "${substr("${var.name}-${each.key}", 0, 37)}-" # roles are the account's, and not a region's
+  path                 = var.role_path
+  permissions_boundary = var.permissions_boundary == "" ? null : var.permissions_boundary
   assume_role_policy = jsonencode({
     Version = "2012-10-17"
     Statement = [{
@@ -220,10 +268,12 @@ resource "aws_iam_role_policy" "function" {
     Statement = concat(
       local.rights[each.key],
       lookup(local.versions, each.key, []),
+      [for role, statement in local.find_rollout : statement if role == each.key],
       [for statement in [local.blobs[each.key]] : statement if var.bucket != ""],
       [for statement in [local.find_blobs] : statement if var.bucket != "" && each.key == "timer"],
       [for role, statement in local.poller : statement if role == each.key],
       [local.logs[each.key]],
+      lookup(local.network, each.key, []),
       [for statement in [local.tracing] : statement if var.tracing],
     )
   })

@@ -3,7 +3,7 @@
 
 locals {
   settings = {
-    WEFT_NAMESPACE              = var.namespace
+    WEFT_NAMESPACE              = coalesce(var.namespace, var.name)
     WEFT_LIST                   = var.list ? "on" : "off"
     WEFT_BUILD                  = var.build
     WEFT_BASE_PATH              = var.base_path
@@ -13,6 +13,7 @@ locals {
     WEFT_UPDATES_IN_FLIGHT      = var.updates_in_flight
     WEFT_UPDATE_BYTES_IN_FLIGHT = var.update_bytes_in_flight
     WEFT_UPDATES_IN_TOTAL       = var.updates_in_total
+    WEFT_CHAIN                  = var.chain ? "on" : "off"
     WEFT_COMPRESS               = var.compress
     WEFT_REDRIVE                = var.redrive ? "on" : "off"
     WEFT_BATCHES                = var.batches ? "on" : "off"
@@ -21,16 +22,28 @@ locals {
     WEFT_METRICS                = var.metrics
     WEFT_LOG_LEVEL              = var.log_level
     WEFT_LOG_FAILURES           = var.log_failures
+    WEFT_WAIT_HOLD              = coalesce(var.wait_hold, local.presets[var.concurrency].wait_hold)
+    WEFT_WEBHOOK_HOSTS          = var.webhook_hosts
+    WEFT_WEBHOOK_PRIVATE        = var.webhook_private ? "on" : "off"
+    WEFT_WEBHOOK_EPOCH          = var.webhook_epoch
+    WEFT_EVENT_BUS              = var.event_bus
+  }
+
+  # What concurrency gives: the maximum concurrency of the queues, and the hold.
+  presets = {
+    usual  = { workflow = 100, timers = 100, activities = 500, wait_hold = "250ms" }
+    small  = { workflow = 2, timers = 2, activities = 3, wait_hold = "0s" }
+    shared = { workflow = 0, timers = 0, activities = 0, wait_hold = "250ms" }
   }
 }
 
 variable "namespace" {
-  description = "The part of the table that this deployment may use, and the dimension of its metrics."
+  description = "The part of the table that this deployment may use. Empty is the name of the stack, or of the module. Never change that of a deployment that has runs."
   type        = string
-  default     = "default"
+  default     = ""
 
   validation {
-    condition     = can(regex("^[A-Za-z0-9_.-]{1,128}$", var.namespace))
+    condition     = can(regex("^$|^[A-Za-z0-9_.-]{1,128}$", var.namespace))
     error_message = "A namespace has up to 128 letters, digits, underscores, dots and hyphens."
   }
 }
@@ -119,6 +132,12 @@ variable "updates_in_total" {
   }
 }
 
+variable "chain" {
+  description = "Whether the invocation that ends an activity runs the next one, if nothing else follows and there is time: on or off. That saves a message and an invocation. Activities with the option Queued, a task queue, a rate, or only one attempt always get a message. With off, so do all others but those with the option Inline."
+  type        = bool
+  default     = true
+}
+
 variable "compress" {
   description = "How payloads are compressed before they are stored and sent: off or zstd."
   type        = string
@@ -155,13 +174,13 @@ variable "page" {
 }
 
 variable "metrics" {
-  description = "Where the program's metrics go. emf: to CloudWatch, through the log. otlp: to the program's exporter. off: nowhere. Only with emf is there an alarm on stuck runs."
+  description = "Where the program's metrics go. health: those that are above 0 only if something is wrong, to CloudWatch, through the log. emf: all of them to CloudWatch. otlp: all of them to the program's exporter, and those of health to CloudWatch. off: nowhere, and then there are alarms only on what AWS measures itself: errors, throttles, 5xx of the gateway, the age of messages and missing sweeps."
   type        = string
-  default     = "emf"
+  default     = "health"
 
   validation {
-    condition     = contains(["emf", "otlp", "off"], var.metrics)
-    error_message = "Metrics are emf, otlp or off."
+    condition     = contains(["health", "emf", "otlp", "off"], var.metrics)
+    error_message = "Metrics are health, emf, otlp or off."
   }
 }
 
@@ -184,5 +203,55 @@ variable "log_failures" {
   validation {
     condition     = contains(["types", "text"], var.log_failures)
     error_message = "Give types or text."
+  }
+}
+
+variable "wait_hold" {
+  description = "How long the api function may be held by one call that waits, over all its requests, up to 20s. With 0s it is held by none. Callers pause between the requests. Empty is what Concurrency gives."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = can(regex("^$|^(0s|[1-9][0-9]{0,3}ms|1[0-9]{4}ms|20000ms|[1-9]s|1[0-9]s|20s)$", var.wait_hold))
+    error_message = "Give a duration from 0s to 20s, for example 250ms, or nothing."
+  }
+}
+
+variable "webhook_hosts" {
+  description = "The hosts that callers may have notified of the ends of runs, separated by commas: hooks.example.com; hooks.example.com:8443 for another port than 443; *.example.com for all names below; * for all. Without it, nobody is notified by a URL."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = can(regex("^$|^[A-Za-z0-9_.:*-]+(, ?[A-Za-z0-9_.:*-]+)*$", var.webhook_hosts))
+    error_message = "Give names of hosts, separated by commas, for example hooks.example.com or *.example.com."
+  }
+}
+
+variable "webhook_private" {
+  description = "Whether these hosts may have private addresses, for receivers in the VPC of the functions. Loopback and link-local addresses are never connected to."
+  type        = bool
+  default     = false
+}
+
+variable "webhook_epoch" {
+  description = "The number of the secrets that sign notifications. One more gives each receiver a new secret; the one before signs as well."
+  type        = number
+  default     = 1
+
+  validation {
+    condition     = var.webhook_epoch >= 1 && var.webhook_epoch <= 1000000 && floor(var.webhook_epoch) == var.webhook_epoch
+    error_message = "Give a whole number from 1 to 1000000, one more than before."
+  }
+}
+
+variable "event_bus" {
+  description = "The EventBridge bus that callers may have notified of the ends of runs: default, or the name or the ARN of a custom bus, one with rules and targets. Without it, no bus is notified."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = can(regex("^$|^(arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?[A-Za-z0-9._/-]{1,256}$", var.event_bus))
+    error_message = "Give default, or the name or the ARN of an event bus."
   }
 }

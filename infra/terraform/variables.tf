@@ -95,6 +95,17 @@ variable "pinning" {
   default     = false
 }
 
+variable "rollout" {
+  description = "How a new build gets its work when weft rollout moves the alias live of each function, through which it is called. off: there is no alias. all-at-once: in one step. canary: a tenth of the runs, and all of them after 15 minutes. linear: a tenth more every 2 minutes. With canary and linear, an alarm of the deployment sends all functions back. It needs pinning, and a new build for each change."
+  type        = string
+  default     = "off"
+
+  validation {
+    condition     = contains(["off", "all-at-once", "canary", "linear"], var.rollout)
+    error_message = "A rollout is off, all-at-once, canary or linear."
+  }
+}
+
 # ---- time, memory, concurrency ----
 
 variable "memory" {
@@ -218,36 +229,47 @@ variable "activity_batch_size" {
   }
 }
 
-variable "workflow_maximum_concurrency" {
-  description = "How many concurrent invocations the workflow queue has, 2 to 1000; 0 means only the account's limit."
-  type        = number
-  default     = 0
+variable "concurrency" {
+  description = "How the account's concurrency is divided. usual: for a quota of 1000, of which activities may use 500, workflows and timers 100 each. small: for a quota of 10, of which activities may use 3, workflows and timers 2 each; calls that wait hold no function. shared: no queue has a maximum."
+  type        = string
+  default     = "usual"
 
   validation {
-    condition     = var.workflow_maximum_concurrency == 0 || (var.workflow_maximum_concurrency >= 2 && var.workflow_maximum_concurrency <= 1000)
-    error_message = "Give 2 to 1000, or 0."
+    condition     = contains(["usual", "small", "shared"], var.concurrency)
+    error_message = "Concurrency is usual, small or shared."
+  }
+}
+
+variable "workflow_maximum_concurrency" {
+  description = "How many concurrent invocations the workflow queue has, 2 to 1000; 0 means only the account's limit, and -1 what concurrency gives."
+  type        = number
+  default     = -1
+
+  validation {
+    condition     = contains([-1, 0], var.workflow_maximum_concurrency) || (var.workflow_maximum_concurrency >= 2 && var.workflow_maximum_concurrency <= 1000)
+    error_message = "Give 2 to 1000, 0 or -1."
   }
 }
 
 variable "timer_maximum_concurrency" {
-  description = "How many concurrent invocations the timer queue has, 2 to 1000; 0 means only the account's limit."
+  description = "How many concurrent invocations the timer queue has, 2 to 1000; 0 means only the account's limit, and -1 what concurrency gives."
   type        = number
-  default     = 0
+  default     = -1
 
   validation {
-    condition     = var.timer_maximum_concurrency == 0 || (var.timer_maximum_concurrency >= 2 && var.timer_maximum_concurrency <= 1000)
-    error_message = "Give 2 to 1000, or 0."
+    condition     = contains([-1, 0], var.timer_maximum_concurrency) || (var.timer_maximum_concurrency >= 2 && var.timer_maximum_concurrency <= 1000)
+    error_message = "Give 2 to 1000, 0 or -1."
   }
 }
 
 variable "activity_maximum_concurrency" {
-  description = "How many concurrent invocations the activity queue has, 2 to 1000; 0 means only the account's limit. It protects what activities call."
+  description = "How many concurrent invocations the activity queue has, 2 to 1000; 0 means only the account's limit, and -1 what concurrency gives. It protects what activities call."
   type        = number
-  default     = 0
+  default     = -1
 
   validation {
-    condition     = var.activity_maximum_concurrency == 0 || (var.activity_maximum_concurrency >= 2 && var.activity_maximum_concurrency <= 1000)
-    error_message = "Give 2 to 1000, or 0."
+    condition     = contains([-1, 0], var.activity_maximum_concurrency) || (var.activity_maximum_concurrency >= 2 && var.activity_maximum_concurrency <= 1000)
+    error_message = "Give 2 to 1000, 0 or -1."
   }
 }
 
@@ -348,6 +370,17 @@ variable "jwt_scopes" {
   default     = []
 }
 
+variable "jwt_caller_claim" {
+  description = "The claim of the tokens that the access log has as the caller, for JWT. Choose an id: an email address is personal data in a log."
+  type        = string
+  default     = "sub"
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_]{1,64}$", var.jwt_caller_claim))
+    error_message = "A claim has up to 64 letters, digits and underscores."
+  }
+}
+
 variable "cors_origins" {
   description = "The origins whose pages may call the API, for example https://app.example.com (http and url only). Empty allows none."
   type        = list(string)
@@ -366,9 +399,9 @@ variable "throttling_rate" {
 }
 
 variable "throttling_burst" {
-  description = "Requests that the API accepts at once, above its rate."
+  description = "Requests that the API accepts at once, above its rate. With the rate it bounds how many callers wait at once."
   type        = number
-  default     = 1000
+  default     = 150
 
   validation {
     condition     = var.throttling_burst >= 1
@@ -380,6 +413,52 @@ variable "access_log" {
   description = "Whether each request is logged: caller, time, path and status, and never a body. (http and rest; for rest the account has to have a role for it, see README.md.)"
   type        = bool
   default     = true
+}
+
+# ---- the account's rules ----
+
+variable "subnet_ids" {
+  description = "The subnets of a VPC in which the functions run. The VPC needs ways to DynamoDB and SQS, to S3 for bucket, to KMS for payload_keys, and to Lambda for pinning and probe. Empty runs them in no VPC."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for id in var.subnet_ids : can(regex("^subnet-[0-9a-z]+$", id))])
+    error_message = "Give the ids of subnets: subnet- and letters and digits."
+  }
+}
+
+variable "security_group_ids" {
+  description = "The security groups of the functions in these subnets. They need no rule for inbound traffic."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for id in var.security_group_ids : can(regex("^sg-[0-9a-z]+$", id))])
+    error_message = "Give the ids of security groups: sg- and letters and digits."
+  }
+}
+
+variable "permissions_boundary" {
+  description = "The ARN of the policy that bounds the permissions of every role. Empty is none."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = can(regex("^(arn:[a-z-]+:iam::[0-9a-z]*:policy/.+)?$", var.permissions_boundary))
+    error_message = "Give the ARN of a policy."
+  }
+}
+
+variable "role_path" {
+  description = "The path of every role. Another one replaces the roles."
+  type        = string
+  default     = "/"
+
+  validation {
+    condition     = can(regex("^/([!-~]+/)?$", var.role_path)) && length(var.role_path) <= 512
+    error_message = "A path begins and ends with a slash, and has up to 512 characters."
+  }
 }
 
 # ---- keeping and watching ----
@@ -429,6 +508,17 @@ variable "bucket" {
   }
 }
 
+variable "system_log_level" {
+  description = "What Lambda itself logs of each invocation. WARN: nothing of one that succeeds. INFO: two lines, with its duration and its memory. DEBUG: more."
+  type        = string
+  default     = "WARN"
+
+  validation {
+    condition     = contains(["WARN", "INFO", "DEBUG"], var.system_log_level)
+    error_message = "The level is WARN, INFO or DEBUG."
+  }
+}
+
 variable "log_retention_days" {
   description = "Days for which logs are kept."
   type        = number
@@ -468,6 +558,34 @@ variable "alarm_topics" {
   description = "The ARNs of the SNS topics that are notified when an alarm begins and when it ends."
   type        = list(string)
   default     = []
+}
+
+variable "probe" {
+  description = "Whether the timer function sends a synthetic update through the API's function, a queue and the activity function every five minutes, and reports it if it fails."
+  type        = bool
+  default     = true
+}
+
+variable "slow_request_milliseconds" {
+  description = "A request is slow if it takes longer, without the time for which it waits on purpose."
+  type        = number
+  default     = 2000
+
+  validation {
+    condition     = var.slow_request_milliseconds >= 1 && var.slow_request_milliseconds <= 29000 && floor(var.slow_request_milliseconds) == var.slow_request_milliseconds
+    error_message = "Give 1 to 29000 milliseconds: a request takes 29 seconds at most."
+  }
+}
+
+variable "slow_requests_alarm" {
+  description = "How many slow requests in five minutes are too many. There is an alarm after a quarter of an hour of that."
+  type        = number
+  default     = 10
+
+  validation {
+    condition     = var.slow_requests_alarm >= 1 && var.slow_requests_alarm <= 1000000
+    error_message = "Give 1 to 1000000."
+  }
 }
 
 variable "age_alarm_seconds" {

@@ -17,6 +17,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	notices "github.com/seed-41655fb1/weft/internal/notify/acts"
+	notify "github.com/seed-41655fb1/weft/internal/notify/flow"
+	"github.com/seed-41655fb1/weft/internal/observe/calls"
 	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -34,6 +37,9 @@ type Config struct {
 	Host host.Host
 	// Codec compresses, encrypts and offloads what the ports keep and send; nil leaves it plain.
 	Codec *codec.Codec
+	// Calls counts the calls of the ports that fail, below the codec; nil is new ones with the
+	// observer and the logger of Options.
+	Calls *calls.Calls
 	// Watch wraps the ports as the executor sees them, above the codec; nil wraps nothing.
 	Watch func(executor.Ports) executor.Ports
 	// Options are the settings of the executor, with its build, rates and observer. Its Logger is
@@ -43,9 +49,18 @@ type Config struct {
 	// same for each task queue; 0 is Concurrency.
 	Concurrency int
 	TaskQueues  map[string]int
+	// Notifies says that the process makes attempts at notifications of the ends of runs: it runs
+	// activities. Receivers makes their requests; nil is a transport that connects only where
+	// Options.Webhooks allows. Bus is the event bus; nil is none.
+	Notifies  bool
+	Receivers http.RoundTripper
+	Bus       Bus
 	// Comments adds comments to the program's contract; nil adds none.
 	Comments httpapi.Comments
 }
+
+// Bus is the event bus of a deployment.
+type Bus = notices.Bus
 
 // Process is a process of a deployment. It runs nothing by itself: API serves requests, and Worker
 // or Handler handles messages.
@@ -65,6 +80,10 @@ func NewProcess(c Config) *Process {
 	if c.Options.Logger == nil {
 		c.Options.Logger = slog.Default()
 	}
+	if c.Calls == nil {
+		c.Calls = calls.New(calls.Options{Observe: c.Options.Observe, Log: c.Options.Logger})
+	}
+	c.Ports = c.Calls.Ports(c.Ports)
 	if c.Codec != nil {
 		c.Ports, c.Options = c.Codec.Ports(c.Ports), c.Codec.Options(c.Options)
 	}
@@ -74,7 +93,11 @@ func NewProcess(c Config) *Process {
 	p := &Process{Service: executor.New(c.Ports, c.Registry, c.Host, c.Options), codec: c.Codec, log: c.Options.Logger}
 	if !c.Options.NoBatches {
 		var d flow.Deployment = acts.Deployment{Service: p.Service}
-		p.Service.Process.Own = func(ctx context.Context) context.Context { return flow.With(ctx, d) }
+		p.own(func(ctx context.Context) context.Context { return flow.With(ctx, d) })
+	}
+	if c.Notifies {
+		n := notices.New(p.Service, c.Receivers, c.Bus)
+		p.own(func(ctx context.Context) context.Context { return notify.With(ctx, n) })
 	}
 	p.API = httpapi.New(p.Service, p.log, c.Comments)
 	if c.Receiver != nil {
@@ -83,6 +106,18 @@ func NewProcess(c Config) *Process {
 		}
 	}
 	return p
+}
+
+// own adds to the context of Weft's own activities.
+func (p *Process) own(with func(context.Context) context.Context) {
+	of := p.Service.Process
+	before := of.Own
+	of.Own = func(ctx context.Context) context.Context {
+		if before != nil {
+			ctx = before(ctx)
+		}
+		return with(ctx)
+	}
 }
 
 // opening returns a receiver that uses a codec to open what it receives.

@@ -86,6 +86,15 @@ func nowhere(err error) bool {
 	return errors.As(err, &operation) && operation.Service() == "ec2imds"
 }
 
+// CheckRegion returns an error if a configuration has no region. what is what is in one, in the
+// error: stack "shop".
+func CheckRegion(c aws.Config, what string) error {
+	if c.Region == "" {
+		return Errorf(Usage, "%s is in a region, and none is configured: give --region, or set AWS_REGION", what)
+	}
+	return nil
+}
+
 // CheckCredentials returns an error if a configuration has no credentials.
 func CheckCredentials(ctx context.Context, c aws.Config) error {
 	_, err := c.Credentials.Retrieve(ctx)

@@ -20,9 +20,9 @@ import (
 // Remote is the flags of a command that calls a deployment. A flag counts before the profile, and
 // the profile before the environment.
 type Remote struct {
-	URL        string `group:"Connection" xor:"where" placeholder:"URL" help:"Address of the API. Without it, --profile and --stack: $$WEFT_URL, then $$WEFT_STACK, then $$WEFT_PROFILE, then the default of the profiles, then http://127.0.0.1:8080."`
-	Profile    string `group:"Connection" xor:"where" placeholder:"NAME" lookup:"profiles" help:"Profile of ~/.config/weft/config.yaml, or of $$WEFT_CONFIG."`
-	Stack      string `group:"Connection" xor:"where" placeholder:"NAME" help:"CloudFormation stack of the deployment. Its outputs have the address."`
+	URL        string `group:"Connection" xor:"where" placeholder:"URL" help:"Address of the API; with --stack, instead of the stack's own. Without it, --profile and --stack: $$WEFT_URL, then $$WEFT_STACK, then $$WEFT_PROFILE, then the default of the profiles, then http://127.0.0.1:8080."`
+	Profile    string `group:"Connection" xor:"where,stack" placeholder:"NAME" lookup:"profiles" help:"Profile of ~/.config/weft/config.yaml, or of $$WEFT_CONFIG."`
+	Stack      string `group:"Connection" xor:"stack" placeholder:"NAME" help:"CloudFormation stack of the deployment. Its outputs have the address, unless --url is another."`
 	Region     string `group:"Connection" placeholder:"REGION" help:"Region of the stack and of signatures. Without it, that of the address, or of the AWS configuration."`
 	AWSProfile string `group:"Connection" name:"aws-profile" placeholder:"NAME" help:"Profile of the AWS configuration. Without it, $$AWS_PROFILE."`
 	Auth       string `group:"Connection" enum:"auto,aws,bearer,none" default:"auto" help:"What authorizes the requests: ${enum}. auto sends a token if there is one, and otherwise signs what goes to API Gateway and to function URLs."`
@@ -162,10 +162,11 @@ type Deployment struct {
 	URL string
 	// Auth is what authorizes the requests: aws, bearer or none.
 	Auth string
-	// Stack is the name of its stack; empty if it was not reached by a stack. Outputs are those of
-	// the stack.
+	// Stack is the name of its stack; empty if none was named. Outputs are those of the stack.
 	Stack   string
 	Outputs map[string]string
+	// Protected says that CloudFormation refuses to delete the stack.
+	Protected bool
 	// AWS is the configuration that its stack was read with and requests are signed with; nil if
 	// there is neither.
 	AWS *aws.Config

@@ -54,6 +54,25 @@ func TestStack(t *testing.T) {
 	}
 }
 
+// --url replaces the stack's own address, as that of a domain in front of it. The other outputs are
+// those of the stack.
+func TestStackWithURL(t *testing.T) {
+	t.Parallel()
+	server := cloudFormationServer(t, http.StatusOK, stackAnswer(fmt.Sprintf(aStack, "https://abc.execute-api.eu-west-1.amazonaws.com/")))
+	s, _ := testSession(t, map[string]string{"AWS_ENDPOINT_URL_CLOUDFORMATION": server.URL})
+	r := Remote{Stack: "weft-prod", URL: "https://weft.example.com/", Region: "eu-west-1"}
+	d, err := r.Open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.URL != "https://weft.example.com" || d.Auth != "none" || d.Stack != "weft-prod" || d.Outputs["Table"] != "weft-prod-Table-1" || d.AWS == nil {
+		t.Errorf("%+v", d)
+	}
+	if got, want := r.Command("list"), "weft list --url https://weft.example.com/ --stack weft-prod --region eu-west-1"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // The SDK's configuration names the endpoint, too, and a profile the stack.
 func TestStackOfProfile(t *testing.T) {
 	t.Parallel()
@@ -70,6 +89,45 @@ func TestStackOfProfile(t *testing.T) {
 	}
 	if d, err := (&Remote{}).Open(t.Context(), s); err != nil || d.URL != "http://localhost:4566/api" || d.Auth != "none" {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A stack says whether it is protected, and a request switches that.
+func TestProtectStack(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{true, false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.PostFormValue("Action") == "DescribeStacks" {
+				_, _ = fmt.Fprint(w, stackAnswer(strings.Replace(fmt.Sprintf(aStack, "https://a"), "<Outputs>", fmt.Sprintf("<EnableTerminationProtection>%t</EnableTerminationProtection><Outputs>", on), 1)))
+				return
+			}
+			if want := fmt.Sprintf("Action=UpdateTerminationProtection&EnableTerminationProtection=%t&StackName=weft-prod&Version=2010-05-15", on); r.ParseForm() != nil || r.PostForm.Encode() != want {
+				t.Errorf("asked %q, want %q", r.PostForm.Encode(), want)
+			}
+			_, _ = fmt.Fprint(w, "<UpdateTerminationProtectionResponse/>")
+		}))
+		t.Cleanup(server.Close)
+		s, _ := testSession(t, map[string]string{"AWS_ENDPOINT_URL_CLOUDFORMATION": server.URL})
+		c, err := testAWS(t.Context(), "eu-west-1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ProtectStack(t.Context(), c, "weft-prod", on); err != nil {
+			t.Error(err)
+		}
+		if d, err := describeStack(t.Context(), s, c, "weft-prod"); err != nil || d.Protected != on {
+			t.Errorf("%+v, %v; want protected: %t", d, err, on)
+		}
+	}
+	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprint(w, "<ErrorResponse><Error><Code>AccessDenied</Code><Message>not you</Message></Error></ErrorResponse>")
+	}))
+	t.Cleanup(denied.Close)
+	s, _ := testSession(t, map[string]string{"AWS_ENDPOINT_URL_CLOUDFORMATION": denied.URL})
+	c, _ := testAWS(t.Context(), "eu-west-1", "")
+	if err := s.ProtectStack(t.Context(), c, "weft-prod", true); err == nil || !strings.Contains(err.Error(), "need cloudformation:UpdateTerminationProtection") {
+		t.Errorf("a refusal is %v", err)
 	}
 }
 

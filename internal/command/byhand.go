@@ -78,6 +78,9 @@ func (p *Parser) FailByHand(workflowID string, runID history.RunID, eventID stri
 
 func (p *Parser) byHand(workflowID string, runID history.RunID, eventID, reason string) (*ByHand, error) {
 	a, err := p.Activity(workflowID, runID, eventID)
+	if err == nil {
+		err = CheckReceiver(workflowID)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/notify/guard"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
@@ -34,9 +35,17 @@ type Parser struct {
 	// Guard returns what a check of an input returns, or a refusal if code of the program that the
 	// check calls hangs. A nil Guard waits for it.
 	Guard func(of engine.Value, check func() error) error
+	// Webhooks are the receivers that a start may have notified; nil are none.
+	Webhooks *guard.Policy
+	// EventBus says that a start may have the event bus of the deployment notified.
+	EventBus bool
 	// Forwarded says that the process of another build has forwarded the request, because a run is
 	// open here: see Start.RefusedUse.
 	Forwarded bool
+	// Waited is how long the caller of the request has waited before it: one "3.25s"; nil is not
+	// at all. Streams says that the answer becomes a part of a stream of server-sent events.
+	Waited  []string
+	Streams bool
 }
 
 // Target is the run that a request is for.

@@ -87,6 +87,8 @@ func FuzzReset(f *testing.F) {
 // FuzzOthers is for the parsers that take ids and a text.
 func FuzzOthers(f *testing.F) {
 	f.Add("w", "", "name", "text")
+	f.Add("w", "", "20s", "3.25s")
+	f.Add("w", "", "20s", "2562047h")
 	f.Fuzz(func(t *testing.T, workflow, run, name, text string) {
 		p, id := parser(t), history.RunID(run)
 		target, err := p.Target(workflow, id)
@@ -107,6 +109,12 @@ func FuzzOthers(f *testing.F) {
 		holds(t, completed != nil, err)
 		broken, err := p.FailActivity(&schema.FailActivityRequest{Token: name, Message: text})
 		holds(t, broken != nil, err)
+		p.Waited = []string{text}
+		await, err := p.Await(workflow, id, name)
+		holds(t, await.Workflow() != "", err)
+		if await.Waited() < 0 || await.Wait() < 0 || !await.Waits() && await.Wait() > 0 {
+			t.Errorf("a wait of %q after %q is %v after %v", name, text, await.Wait(), await.Waited())
+		}
 		beat, err := p.Heartbeat(&schema.HeartbeatActivityRequest{Token: name, Details: []byte(text)})
 		holds(t, beat != nil, err)
 	})

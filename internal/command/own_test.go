@@ -71,8 +71,56 @@ func TestOwnWorkflowsAreRefused(t *testing.T) {
 	if s, err := p.StartOwn(&schema.StartRequest{WorkflowID: &id, Type: "weft.batch"}); err != nil || s.Workflow() != id || s.Code().Name != "weft.batch" {
 		t.Errorf("%+v, %v", s, err)
 	}
+	own := schema.StartRequest{Type: "weft.batch", IDConflictPolicy: "useExisting"}
+	if u, err := p.UpdateOwn(id, "weft.stop", &schema.UpdateRequest{Start: &own}); err != nil || u.Start().Workflow() != id || u.Start().Code().Name != "weft.batch" || u.Start().MayOpen() != nil {
+		t.Errorf("an update: %+v, %v", u, err)
+	}
+	for what, r := range map[string]schema.UpdateRequest{"id": {UpdateID: "a b", Start: &own}, "start": {Start: &schema.StartRequest{Type: "weft.none", IDConflictPolicy: "useExisting"}}} {
+		if _, err := p.UpdateOwn(id, "weft.stop", &r); !errors.Is(err, refusal.Invalid) {
+			t.Errorf("an update with an invalid %s: %v", what, err)
+		}
+	}
 	if _, err := p.StartOwn(&schema.StartRequest{WorkflowID: &id, Type: "weft.batch", RequestID: "a b"}); !errors.Is(err, refusal.Invalid) {
 		t.Errorf("an invalid request: %v", err)
+	}
+}
+
+// Nobody but Weft sends updates and signals to the probe and to what delivers notifications, or
+// pauses, pins or resets it, or ends its activities. Both can be resumed, ended and read. A
+// delivery can be reset, because one that was given up is delivered again.
+func TestWhatOnlyWeftSends(t *testing.T) {
+	t.Parallel()
+	p := parserOfOwn(t)
+	const says = "is one of Weft's own"
+	for _, c := range []struct{ id, want, reset string }{
+		{"weft.probe:0", says, says}, {"weft.notify:1-6f1a9ac0be13a5d2:2", says, ""}, {"weft.probe", "", ""}, {"weft.batch:b", "", ""}, {"weft.schedule:s", "", ""}, {"w", "", ""},
+	} {
+		own := schema.StartRequest{Type: "order", IDConflictPolicy: "useExisting"}
+		_, signal := p.Signal(c.id, "", "paid", &schema.SignalRequest{})
+		_, signalStart := p.Signal(c.id, "", "paid", &schema.SignalRequest{Start: &own})
+		_, update := p.Update(c.id, "", "pay", &schema.UpdateRequest{})
+		_, updateStart := p.Update(c.id, "", "pay", &schema.UpdateRequest{Start: &own})
+		_, failUpdate := p.FailUpdate(c.id, "", "u", &schema.FailUpdateRequest{})
+		_, pause := p.Pause(c.id, "", &schema.PauseRequest{})
+		_, move := p.Move(c.id, "", &schema.MoveRequest{})
+		_, complete := p.CompleteByHand(c.id, aRun, "5", &schema.CompleteByHandRequest{})
+		_, fail := p.FailByHand(c.id, aRun, "5", &schema.FailByHandRequest{})
+		for what, err := range map[string]error{
+			"a signal": signal, "a signal with a start": signalStart, "an update": update, "an update with a start": updateStart, "the failure of an update": failUpdate,
+			"a pause": pause, "a move": move, "a result": complete, "a failure": fail, "another workflow's signal": command.CheckReceiver(c.id),
+		} {
+			refused(t, what+" for "+c.id, err, c.want)
+		}
+		_, reset := p.Reset(c.id, "", &schema.ResetRequest{To: "firstTask"})
+		refused(t, "a reset of "+c.id, reset, c.reset)
+		_, resume := p.Resume(c.id, "", &schema.PauseRequest{})
+		_, unpin := p.Move(c.id, "", &schema.MoveRequest{Unpin: true})
+		_, end := p.End(c.id, "", "")
+		_, own1 := p.UpdateOwn(c.id, "weft.beat", &schema.UpdateRequest{})
+		_, target := p.Target(c.id, "")
+		for what, err := range map[string]error{"a resumption": resume, "a move back": unpin, "an end": end, "an update of Weft's own": own1, "a description": target} {
+			refused(t, what+" for "+c.id, err, "")
+		}
 	}
 }
 

@@ -17,12 +17,25 @@ func (p Pause) RequestID() string { return p.requestID }
 // Reason returns the reason.
 func (p Pause) Reason() string { return p.reason }
 
-// Pause parses the request that pauses or resumes a run.
+// Pause parses the request that pauses a run.
 func (p *Parser) Pause(workflowID string, runID history.RunID, r *schema.PauseRequest) (Pause, error) {
+	t, err := p.receiver(workflowID, runID)
+	if err != nil {
+		return Pause{}, err
+	}
+	return p.pause(t, r)
+}
+
+// Resume parses the request that resumes a run.
+func (p *Parser) Resume(workflowID string, runID history.RunID, r *schema.PauseRequest) (Pause, error) {
 	t, err := p.Target(workflowID, runID)
 	if err != nil {
 		return Pause{}, err
 	}
+	return p.pause(t, r)
+}
+
+func (p *Parser) pause(t Target, r *schema.PauseRequest) (Pause, error) {
 	if err := checkReason(r.Reason); err != nil {
 		return Pause{}, err
 	}

@@ -3,7 +3,6 @@ package command
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/refusal"
@@ -12,41 +11,24 @@ import (
 // StartAndAwait starts a run, and waits for its end.
 type StartAndAwait struct {
 	*Start
-	wait time.Duration
+	Waiting
 }
-
-// Wait returns how long the request waits; 0 is not at all. It is not negative.
-func (s StartAndAwait) Wait() time.Duration { return s.wait }
 
 // Await asks for the outcome of a run, and waits for it.
 type Await struct {
 	Target
-	wait time.Duration
+	Waiting
 }
-
-// Wait returns how long the request waits; 0 is not at all. It is not negative.
-func (a Await) Wait() time.Duration { return a.wait }
 
 // Await parses a request for the outcome of a run. wait is a duration such as "20s"; if it is
 // empty, the request does not wait.
 func (p *Parser) Await(workflowID string, runID history.RunID, wait string) (Await, error) {
-	d, err := waitTime(wait)
+	w, err := p.waiting(wait)
 	if err != nil {
 		return Await{}, err
 	}
 	t, err := p.Target(workflowID, runID)
-	return orNone(Await{t, d}, err)
-}
-
-func waitTime(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, refusal.Invalid.New("wait is not a duration: give for example wait=20s")
-	}
-	return d, nil
+	return orNone(Await{t, w}, err)
 }
 
 // History asks for a page of the history of a run.
@@ -54,7 +36,7 @@ type History struct {
 	Target
 	from int64
 	size int
-	wait time.Duration
+	Waiting
 }
 
 // MostEvents is how many events a page of a history has at most.

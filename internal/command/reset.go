@@ -52,6 +52,9 @@ func (r *Reset) WithoutSignals() bool { return r.withoutSignals }
 // Reset parses a reset.
 func (p *Parser) Reset(workflowID string, runID history.RunID, r *schema.ResetRequest) (*Reset, error) {
 	t, err := p.Target(workflowID, runID)
+	if err == nil && !IsDelivery(workflowID) { // one that was given up is delivered again
+		err = CheckReceiver(workflowID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +113,9 @@ func (p *Parser) Move(workflowID string, runID history.RunID, r *schema.MoveRequ
 	t, err := p.Target(workflowID, runID)
 	if err == nil && r.Build != "" && r.Unpin {
 		err = refusal.Invalid.New("a move to build %q cannot unpin the run: give either", r.Build)
+	}
+	if err == nil && !r.Unpin {
+		err = CheckReceiver(workflowID)
 	}
 	return orNone(Move{t, r.Build, r.Unpin}, err)
 }

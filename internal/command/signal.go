@@ -23,7 +23,7 @@ func (s *Signal) Start() *Start { return s.start }
 
 // Signal parses a signal.
 func (p *Parser) Signal(workflowID string, runID history.RunID, name string, r *schema.SignalRequest) (*Signal, error) {
-	t, err := p.Target(workflowID, runID)
+	t, err := p.receiver(workflowID, runID)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -42,6 +46,7 @@ type Start struct {
 	made     bool
 	code     *engine.Workflow
 	event    history.WorkflowExecutionStarted
+	notify   []history.Event
 	reuse    ReusePolicy
 	conflict ConflictPolicy
 	opens    error
@@ -63,6 +68,10 @@ func (s *Start) Code() *engine.Workflow { return s.code }
 // Event returns the event that opens the run, with all that the request says. It lacks what the
 // deployment and the caller's trace add.
 func (s *Start) Event() history.WorkflowExecutionStarted { return s.event }
+
+// Subscriptions returns the events by which the start asks to be notified when the run closes. They
+// have its request id.
+func (s *Start) Subscriptions() []history.Event { return s.notify }
 
 // RequestID returns the id of the request, which is the same if the request is sent again.
 func (s *Start) RequestID() string { return s.event.RequestID }
@@ -125,12 +134,12 @@ func (p *Parser) StartChild(r *schema.StartRequest, own bool) (*Start, error) {
 
 // StartAndAwait parses a start that waits for the end of its run: see Await.
 func (p *Parser) StartAndAwait(r *schema.StartRequest, wait string) (StartAndAwait, error) {
-	d, err := waitTime(wait)
+	w, err := p.waiting(wait)
 	if err != nil {
 		return StartAndAwait{}, err
 	}
 	s, err := p.Start(r)
-	return orNone(StartAndAwait{s, d}, err)
+	return orNone(StartAndAwait{s, w}, err)
 }
 
 // workflowID generates the id of a workflow whose starter gave none. The id follows from the
@@ -210,12 +219,47 @@ func (p *Parser) anyStart(workflowID string, r *schema.StartRequest, at string, 
 	if err := cmp.Or(err, checkCarried(r)); err != nil {
 		return nil, err
 	}
+	if s.notify, err = p.subscriptions(r.Notify, strings.TrimSuffix(at, inputPlace), requestID); s.note(err, repeats) != nil {
+		return nil, err
+	}
 	s.event = history.WorkflowExecutionStarted{
 		WorkflowType: r.Type, Input: input, RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
 		StartDelay: history.Duration(r.StartDelay), Memo: r.Memo, SearchAttributes: r.SearchAttributes, Header: r.Header, Retry: retry,
 		Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
 	}
 	return s, nil
+}
+
+// maxNotify is how many notifications one start may ask for.
+const maxNotify = 4
+
+// subscriptions returns the events of the notifications that a start asks for. at is the place of
+// the start in the request. A refusal does not contain more of a URL than its host.
+func (p *Parser) subscriptions(all []schema.Notification, at, requestID string) (events []history.Event, err error) {
+	if len(all) > maxNotify {
+		return nil, refusal.Invalid.New("the start asks for %d notifications: give at most %d", len(all), maxNotify).AtPlaceOf(nil, at+"notify")
+	}
+	for i, n := range all {
+		wrong, place := error(nil), "eventBridge"
+		switch {
+		case n.URL != "" && n.EventBridge:
+			wrong = errors.New("a notification has a url and eventBridge: give two notifications")
+		case n.EventBridge && !p.EventBus:
+			wrong = errors.New("this deployment has no event bus: its operator names one in EventBus (WEFT_EVENT_BUS), and a local server has none: give a url")
+		case n.EventBridge: // on the bus that the deployment has when the run ends
+		default:
+			place = "url"
+			_, wrong = p.Webhooks.Check(n.URL)
+		}
+		if wrong != nil {
+			return nil, refusal.Invalid.New("%v", wrong).AtPlaceOf(nil, fmt.Sprintf("%snotify[%d].%s", at, i, place))
+		}
+		if slices.Contains(all[:i], n) {
+			return nil, refusal.Invalid.New("the start asks for the same notification twice: give it once").AtPlaceOf(nil, fmt.Sprintf("%snotify[%d]", at, i))
+		}
+		events = append(events, history.Of(&history.CompletionSubscribed{URL: n.URL, EventBridge: n.EventBridge, Result: n.Result, RequestID: requestID}))
+	}
+	return events, nil
 }
 
 // note records why the contract does not have the start. It returns that if the start cannot be a

@@ -2,7 +2,6 @@ package command
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -18,7 +17,7 @@ type Topic struct {
 	name  string
 	from  int64
 	limit int
-	wait  time.Duration
+	Waiting
 }
 
 // Name returns the name of the topic.
@@ -29,9 +28,6 @@ func (t Topic) From() (int64, bool) { return max(t.from, 0), t.from >= 0 }
 
 // Limit returns how many items the answer has at most: 1 to MostItems.
 func (t Topic) Limit() int { return t.limit }
-
-// Wait returns how long the request waits for an item; 0 is not at all. It is not negative.
-func (t Topic) Wait() time.Duration { return t.wait }
 
 // TopicItems is the query of a request for items of a topic. Empty texts are absent.
 type TopicItems struct {
@@ -50,7 +46,7 @@ func (p *Parser) Topic(workflowID string, runID history.RunID, name string, of T
 	if err := engine.CheckName("name of the topic", name); err != nil {
 		return Topic{}, refusal.Invalid.New("%v", err)
 	}
-	if t.wait, err = waitTime(of.Wait); err != nil {
+	if t.Waiting, err = p.waiting(of.Wait); err != nil {
 		return Topic{}, err
 	}
 	if of.From != "" {

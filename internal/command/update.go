@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -14,8 +15,9 @@ type Update struct {
 	Target
 	request  engine.UpdateRequest
 	accepted bool
-	wait     time.Duration
-	start    *Start
+	// Waiting has how long the call may take, at most the soft limit.
+	Waiting
+	start *Start
 }
 
 // Request returns the update in the engine's form.
@@ -25,24 +27,44 @@ func (u *Update) Request() engine.UpdateRequest { return u.request }
 // outcome.
 func (u *Update) WaitsForAccepted() bool { return u.accepted }
 
-// Wait returns how long the call may take, at most the soft limit.
-func (u *Update) Wait() time.Duration { return u.wait }
-
 // Start returns the start of a run for the update if none is open; if it is nil, the update is
 // refused then.
 func (u *Update) Start() *Start { return u.start }
 
 // Update parses an update.
 func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *schema.UpdateRequest) (Update, error) {
-	t, err := p.Target(workflowID, runID)
+	t, err := p.receiver(workflowID, runID)
 	if err != nil {
 		return Update{}, err
 	}
-	u := Update{Target: t, accepted: r.WaitFor == schema.StageAccepted}
+	return p.update(t, name, r, p.withStart)
+}
+
+// UpdateOwn parses an update of one of Weft's own workflows, which may come with its start. No
+// route calls it: Update refuses such a start, and each update of the probe.
+func (p *Parser) UpdateOwn(workflowID, name string, r *schema.UpdateRequest) (Update, error) {
+	t, err := p.Target(workflowID, "")
+	if err != nil {
+		return Update{}, err
+	}
+	return p.update(t, name, r, func(t Target, r *schema.StartRequest, _ string) (*Start, error) {
+		return p.anyStart(t.workflow, r, "", false)
+	})
+}
+
+// update is Update with a function that parses the start.
+func (p *Parser) update(
+	t Target, name string, r *schema.UpdateRequest, withStart func(t Target, r *schema.StartRequest, requestID string) (*Start, error),
+) (u Update, err error) {
+	u = Update{Target: t, accepted: r.WaitFor == schema.StageAccepted}
 	if u.request, err = p.updateRequest(name, r); err != nil {
 		return Update{}, err
 	}
-	if u.wait, err = p.callTime(r.Timeout); err != nil || r.Start == nil {
+	within, err := p.callTime(r.Timeout)
+	if err != nil {
+		return Update{}, err
+	}
+	if u.Waiting, err = p.waitingFor(within); err != nil || r.Start == nil {
 		return orNone(u, err)
 	}
 	switch {
@@ -51,7 +73,7 @@ func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *
 	case r.Start.Cron != "":
 		return Update{}, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
 	}
-	u.start, err = p.withStart(t, r.Start, r.UpdateID)
+	u.start, err = withStart(t, r.Start, r.UpdateID)
 	return orNone(u, err)
 }
 
@@ -109,20 +131,17 @@ func (p *Parser) updateTarget(workflowID string, runID history.RunID, updateID s
 // Poll asks for the stage of an update, and waits until it has completed.
 type Poll struct {
 	UpdateTarget
-	wait time.Duration
+	Waiting
 }
-
-// Wait returns how long the request waits; 0 is not at all. It is not negative.
-func (p Poll) Wait() time.Duration { return p.wait }
 
 // Poll parses a request for the stage of an update: see Await.
 func (p *Parser) Poll(workflowID string, runID history.RunID, updateID, wait string) (Poll, error) {
-	d, err := waitTime(wait)
+	w, err := p.waiting(wait)
 	if err != nil {
 		return Poll{}, err
 	}
 	t, err := p.updateTarget(workflowID, runID, updateID)
-	return orNone(Poll{t, d}, err)
+	return orNone(Poll{t, w}, err)
 }
 
 // FailUpdate fails an accepted update.
@@ -138,7 +157,7 @@ func (f FailUpdate) Reason() string { return f.reason }
 func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID string, r *schema.FailUpdateRequest) (FailUpdate, error) {
 	t, err := p.updateTarget(workflowID, runID, updateID)
 	if err == nil {
-		err = checkReason(r.Reason)
+		err = cmp.Or(CheckReceiver(workflowID), checkReason(r.Reason))
 	}
 	return orNone(FailUpdate{t, r.Reason}, err)
 }

@@ -2,14 +2,10 @@ package command
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
-
-// Wait returns how long the request waits for an event; 0 is not at all. It is not negative.
-func (h History) Wait() time.Duration { return h.wait }
 
 // HistoryPage is the query of a request for a page of a history. Empty texts are absent.
 type HistoryPage struct {
@@ -23,7 +19,7 @@ type HistoryPage struct {
 
 // HistoryPage parses a request for a page of a history that may wait for its first event.
 func (p *Parser) HistoryPage(workflowID string, runID history.RunID, page HistoryPage) (History, error) {
-	wait, err := waitTime(page.Wait)
+	wait, err := p.waiting(page.Wait)
 	if err != nil {
 		return History{}, err
 	}
@@ -31,7 +27,7 @@ func (p *Parser) HistoryPage(workflowID string, runID history.RunID, page Histor
 	if err != nil {
 		return History{}, err
 	}
-	h.size, h.wait = page.Size, wait
+	h.size, h.Waiting = page.Size, wait
 	if page.From == "" {
 		return h, nil
 	}
@@ -50,23 +46,20 @@ func (p *Parser) HistoryPage(workflowID string, runID history.RunID, page Histor
 type AwaitList struct {
 	*List
 	version string
-	wait    time.Duration
+	Waiting
 }
 
 // Version returns the version of the page that the caller has; empty is none.
 func (l AwaitList) Version() string { return l.version }
 
-// Wait returns how long the request waits for another version; 0 is not at all. It is not negative.
-func (l AwaitList) Wait() time.Duration { return l.wait }
-
 // AwaitList parses the wait for another version of a page. wait is a duration such as "20s"; if it
 // is empty, the request does not wait. Without a version, there is nothing to wait for.
 func (p *Parser) AwaitList(l *List, version, wait string) (AwaitList, error) {
-	d, err := waitTime(wait)
+	w, err := p.waiting(wait)
 	if err != nil {
 		return AwaitList{}, err
 	}
-	return AwaitList{l, version, d}, nil
+	return AwaitList{l, version, w}, nil
 }
 
 // Runs asks for a page of the runs of a workflow.

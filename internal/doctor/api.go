@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/version"
+	"github.com/seed-41655fb1/weft/queue"
 )
 
 // API is the API of a deployment: a client.
@@ -21,6 +22,7 @@ type API interface {
 	List(ctx context.Context, filter, token string) ([]client.Summary, string, error)
 	Queues(ctx context.Context) ([]client.Queue, error)
 	Builds(ctx context.Context, token string) (*client.Builds, error)
+	History(ctx context.Context, workflowID, runID string) (*client.History, error)
 }
 
 // CheckAPI checks what the deployment says of itself. now is the clock of this machine. described
@@ -220,6 +222,8 @@ func (f *findings) queue(q client.Queue, redrives bool, command Command) {
 	switch {
 	case q.Problem != "":
 		f.warn(check, "on AWS the role of the api function needs sqs:GetQueueAttributes on the queue and its dead letters: deploy the template of this version", "%s", q.Problem)
+	case q.Name == queue.Unreadable:
+		f.unreadable(check, q)
 	case q.Messages == nil:
 		f.bad(check, "create the queue, or correct its address", "the queue does not exist")
 	case dead > 0:
@@ -238,6 +242,19 @@ func (f *findings) queue(q client.Queue, redrives bool, command Command) {
 		f.warn(check, "give the queue a redrive policy, so that no message is tried for ever", "it has no dead letters")
 	default:
 		f.ok(check, "%d wait, %d are in flight, %d are delayed, no dead letters", q.Messages.Waiting, q.Messages.InFlight, q.Messages.Delayed)
+	}
+}
+
+// unreadable checks the queue of messages that no version of Weft can read.
+func (f *findings) unreadable(check string, q client.Queue) {
+	switch {
+	case q.Messages == nil:
+		f.bad(check, "create the queue, or correct its address: deploy the template of this version", "the queue does not exist: dead letters that cannot be read stay in their queues")
+	case *q.Messages != (client.QueueDepth{}):
+		n := q.Messages.Waiting + q.Messages.InFlight + q.Messages.Delayed
+		f.warn(check, "weft queue unreadable prints them, and says where each came from", "%s", counted(int(n), false, "message that cannot be read", "messages that cannot be read"))
+	default:
+		f.ok(check, "it is empty")
 	}
 }
 

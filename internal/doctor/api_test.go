@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type recorded struct {
 	noQueues   error
 	builds     map[string]client.Builds // by token
 	noBuilds   error
+	beats      *client.History // of the probe
+	noBeats    error
 	err        error // of the deployment
 }
 
@@ -64,6 +67,13 @@ func (r *recorded) Builds(_ context.Context, token string) (*client.Builds, erro
 		return nil, errors.Join(r.noBuilds, fmt.Errorf("no page %q", token))
 	}
 	return &page, nil
+}
+
+func (r *recorded) History(_ context.Context, id, _ string) (*client.History, error) {
+	if id != "weft.probe:0" || r.noBeats != nil {
+		return nil, cmp.Or(r.noBeats, fmt.Errorf("nobody asks for %s", id))
+	}
+	return r.beats, nil
 }
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
@@ -172,6 +182,12 @@ func TestTroubledAPI(t *testing.T) {
 			r.deployment.Features.Redrive = false
 			r.queues[0].Dead, r.queues[0].DeadLetters = &client.QueueDepth{Delayed: 1}, []client.DeadLetter{{WorkflowID: "order-9"}}
 		}, Warn, "queue timers", "1 dead letter, the oldest of order-9", "if it works"},
+		"messages that cannot be read": {func(r *recorded) {
+			r.queues = append(r.queues, client.Queue{Name: "unreadable", Messages: &client.QueueDepth{Waiting: 2, InFlight: 1}})
+		}, Warn, "queue unreadable", "3 messages that cannot be read", "weft queue unreadable"},
+		"no queue for them": {func(r *recorded) {
+			r.queues = append(r.queues, client.Queue{Name: "unreadable"})
+		}, Bad, "queue unreadable", "does not exist", "deploy"},
 		"a backlog": {func(r *recorded) { r.queues[1].Messages = &client.QueueDepth{Waiting: 1001} }, Warn, "queue workflow", "1001 messages wait", "throttled"},
 		"lost builds": {func(r *recorded) {
 			r.builds = map[string]client.Builds{"": page("", client.BuildRuns{Build: "b0", Runs: 3})}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,7 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/seed-41655fb1/weft/internal/bill"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -27,36 +32,63 @@ type AWS struct {
 	Name string
 	// TaskQueues are the task queues besides the default one.
 	TaskQueues []string
+	// Stack is the name of the stack that was deployed with SAM; empty if there is none. Protected
+	// says that CloudFormation refuses to delete it.
+	Stack     string
+	Protected bool
 	// List says that runs are listed, by an index of the table.
 	List bool
+	// URL is the address of the API; empty if it is not known. API asks there; nil if it did not
+	// answer. Now is the time there.
+	URL string
+	API API
+	Now time.Time
 
 	tables    *dynamodb.Client
 	sqs       *sqs.Client
 	functions *lambda.Client
 }
 
-// Check checks the table, the queues and the functions. It makes about 50 requests, which cost
+// Check checks the table, the queues and the functions. It makes about 65 requests, which cost
 // nothing or next to nothing, and only reads.
 func (a *AWS) Check(ctx context.Context) []Finding {
-	a.tables, a.sqs, a.functions = dynamodb.NewFromConfig(a.Config), sqs.NewFromConfig(a.Config), lambda.NewFromConfig(a.Config)
+	a.open()
 	var f findings
 	f.table(ctx, a)
-	timeouts := map[string]int32{}
+	functions := map[string]deployedFunction{}
 	for _, role := range a.roles() {
-		timeouts[role] = f.function(ctx, a, role)
+		functions[role] = f.function(ctx, a, role)
+		if _, rolledOut := a.calledBy(role, functions[role]); rolledOut {
+			f.live(ctx, a, role)
+		}
 	}
+	f.namespace(ctx, a, functions)
 	for _, name := range queue.All(a.TaskQueues...) {
-		f.settings(ctx, a, name, timeouts[consumer(name)])
+		f.settings(ctx, a, name, functions[consumer(name)].timeout)
 	}
-	f.mappings(ctx, a)
-	f.alarms(ctx, a)
-	queues := 2 * len(queue.All(a.TaskQueues...))
-	f.ok("idle", "%d queues are polled, for about $%.2f to $%.2f a month; the sweep each minute, alarms, the dashboard and logs come on top", queues, leastPoll*float64(queues), mostPoll*float64(queues))
+	f.account(ctx, a, functions, f.mappings(ctx, a, functions))
+	f.network(ctx, a, functions)
+	f.accessLog(ctx, a)
+	f.protection(a)
+	f.metrics(functions)
+	f.probe(ctx, a, functions["timer"])
+	f.alarms(ctx, a, functions)
+	f.idle(a)
 	return f
 }
 
-// What the event source mapping of a queue costs a month while nothing happens: docs/cost.md.
-const leastPoll, mostPoll = 0.10, 0.26
+// open opens the clients.
+func (a *AWS) open() {
+	a.tables, a.sqs, a.functions = dynamodb.NewFromConfig(a.Config), sqs.NewFromConfig(a.Config), lambda.NewFromConfig(a.Config)
+}
+
+// idle says what the polling of queues costs a month while nothing happens, at the prices of the
+// bill.
+func (f *findings) idle(a *AWS) {
+	cost := func(pollers float64) float64 { return bill.Sum(bill.Polling(len(a.TaskQueues), pollers)) }
+	f.ok("idle", "%d queues are polled, for about $%.2f to $%.2f a month; the sweep each minute, alarms, the dashboard and logs come on top",
+		2*len(queue.All(a.TaskQueues...)), cost(bill.LeastPollers), cost(bill.MostPollers))
+}
 
 // roles returns the roles of the functions.
 func (a *AWS) roles() []string {
@@ -89,11 +121,14 @@ func ask[A any](ctx context.Context, f *findings, check, right string, request f
 		return answer
 	}
 	var said smithy.APIError
+	var answered *smithyhttp.ResponseError
 	switch errors.As(err, &said); {
 	case said != nil && slices.Contains(absent, said.ErrorCode()):
 		f.bad(check, "deploy it, or give the right name and region", "it does not exist: %s", said.ErrorMessage())
 	case said != nil && slices.Contains(denied, said.ErrorCode()):
 		f.warn(check, "give your credentials "+right+" to check this", "not checked: %s", said.ErrorCode())
+	case errors.As(err, &answered) && answered.HTTPStatusCode() == http.StatusNotFound:
+		f.warn(check, "look at the region and the endpoint: what answers there does not know this request", "not checked: %v", err)
 	default:
 		f.warn(check, "try again", "not checked: %v", err)
 	}
@@ -126,9 +161,26 @@ func (f *findings) table(ctx context.Context, a *AWS) {
 	default:
 		f.ok(check, "%s is active, pays per request, and is protected from deletion", a.Table)
 	}
+	f.replicas(a, t)
 	f.index(a, t)
 	f.expiry(ctx, a)
 	f.backups(ctx, a)
+}
+
+// replicas checks that the table is no global table: another Region would not see that a commit has
+// its slot.
+func (f *findings) replicas(a *AWS, t *types.TableDescription) {
+	const check = "replicas"
+	var regions []string
+	for _, r := range t.Replicas {
+		regions = append(regions, aws.ToString(r.RegionName))
+	}
+	if len(regions) > 0 {
+		f.bad(check, "keep everything from writing in another Region, and delete the replicas: docs/operations.md says what holds for a second Region",
+			"%s is a global table, with replicas in %s: a commit that is acknowledged in one Region may be replaced by another one", a.Table, strings.Join(regions, ", "))
+		return
+	}
+	f.ok(check, "the table is in this Region alone")
 }
 
 // index checks the index of the list.
@@ -180,6 +232,19 @@ func (f *findings) backups(ctx context.Context, a *AWS) {
 		return
 	}
 	f.ok(check, "the table can be restored to any second of the last days")
+}
+
+// protection checks that a stack cannot be deleted by mistake. (Of a Terraform module the
+// protection of the table says as much.)
+func (f *findings) protection(a *AWS) {
+	const check = "protection"
+	switch {
+	case a.Stack == "":
+	case a.Protected:
+		f.ok(check, "CloudFormation refuses to delete the stack %s", a.Stack)
+	default:
+		f.warn(check, "weft protect --stack "+a.Stack, "the stack %s can be deleted by mistake: only its table, its keys and its bucket would stay", a.Stack)
+	}
 }
 
 // fullName returns the name of a queue on AWS.

@@ -22,6 +22,8 @@ type Verdict string
 const (
 	// OK is as it should be.
 	OK Verdict = "ok"
+	// None had nothing to look at.
+	None Verdict = "none"
 	// Warn works, and may cost money, time or safety; or it could not be found out.
 	Warn Verdict = "warn"
 	// Bad keeps runs from continuing, or data from being safe.

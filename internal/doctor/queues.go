@@ -27,17 +27,27 @@ func (f *findings) settings(ctx context.Context, a *AWS, name string, timeout in
 	}
 	before := len(*f)
 	visibility, _ := strconv.Atoi(s[string(types.QueueAttributeNameVisibilityTimeout)]) // SQS writes it as a number
-	switch {
-	case timeout > 0 && visibility < int(timeout):
-		f.bad(check, fmt.Sprintf("raise its visibility to %d s", times*timeout), "messages become visible after %d s, while the function may take %d s: they are handled twice", visibility, timeout)
-	case timeout > 0 && visibility < times*int(timeout):
-		f.warn(check, fmt.Sprintf("raise its visibility to %d s, six times the function's time-out, as AWS asks", times*timeout), "messages become visible after %d s: while the function is throttled, they may become dead letters unread", visibility)
-	}
+	f.visibility(check, "raise its visibility", visibility, int(timeout))
 	f.order(check, name, s)
 	f.policy(ctx, a, check, s[string(types.QueueAttributeNameRedrivePolicy)])
 	if len(*f) == before {
 		f.ok(check, "visibility %d s, dead letters, order and size are right", visibility)
 	}
+}
+
+// visibility checks the visibility of a queue with the time-out of its function, both in seconds.
+// It reports whether it has found something. A time-out of 0 is not known. raise says how the
+// visibility is raised.
+func (f *findings) visibility(check, raise string, visibility, timeout int) bool {
+	switch {
+	case timeout > 0 && visibility < timeout:
+		f.bad(check, fmt.Sprintf("%s to %d s", raise, times*timeout), "messages become visible after %d s, while the function may take %d s: they are handled twice", visibility, timeout)
+	case timeout > 0 && visibility < times*timeout:
+		f.warn(check, fmt.Sprintf("%s to %d s, six times the function's time-out, as AWS asks", raise, times*timeout), "messages become visible after %d s: while the function is throttled, they may become dead letters unread", visibility)
+	default:
+		return false
+	}
+	return true
 }
 
 // attributes reads the settings of a queue; nil if they cannot be read, which is a finding.

@@ -2,6 +2,8 @@ package executor_test
 
 import (
 	"context"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -57,4 +60,42 @@ func TestPanicOfAnAwaitedRead(t *testing.T) {
 			t.Errorf("%d workflows are watched, want none", n)
 		}
 	})
+}
+
+// A process that knows a run as open, and its update as accepted, cannot read the log. It does not
+// answer by what it knows, because another process may have ended both before the request.
+func TestAnAnswerIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	for _, wait := range []string{"", "&wait=0s", "&wait=5s"} {
+		for _, hold := range []time.Duration{0, 250 * time.Millisecond, -1} {
+			synctest.Test(t, func(t *testing.T) {
+				d := testbed.New(t)
+				works := d.Start(executor.Options{}, testbed.Workload("build-1")...)
+				hooks := d.Hook()
+				p := d.Idle(executor.Options{WaitHold: hold}, testbed.Workload("build-1")...)
+				begin(t, works, "a")
+				works.Do(http.MethodPost, "/v1/workflows/a/updates/nap", `{"updateId":"u","input":"10s","timeout":"1ms"}`)
+				var open schema.ResultResponse
+				p.Do(http.MethodGet, "/v1/workflows/a/result", "").Into(t, &open)
+				targets := []string{"/result?runId=", "/updates/u?runId="}
+				for i, target := range targets {
+					targets[i] = "/v1/workflows/a" + target + string(open.RunID) + wait
+				}
+				time.Sleep(time.Minute)
+				works.Do(http.MethodPost, "/v1/workflows/a/updates/finish", "{}")
+				hooks.Always(testbed.OnRead, func(func() error) error { return store.ErrThrottled })
+				for _, target := range targets {
+					if a := p.Do(http.MethodGet, target, ""); a.Status != http.StatusServiceUnavailable {
+						t.Errorf("%s of a process that holds calls for %v: %d %s", target, hold, a.Status, a.Body)
+					}
+				}
+				hooks.Always(testbed.OnRead, nil)
+				for _, target := range targets {
+					if a := p.Do(http.MethodGet, target, ""); !strings.Contains(string(a.Body), `"completed"`) {
+						t.Errorf("after that, %s: %d %s", target, a.Status, a.Body)
+					}
+				}
+			})
+		}
+	}
 }

@@ -14,7 +14,7 @@
 //	executor      the Service that others use
 //	requests      what callers ask for          deliveries    what messages ask for      maintenance   the slow check
 //	inventory     what the deployment has
-//	children      other workflows               activities    attempts at activities
+//	children  notify  other workflows           activities    attempts at activities
 //	starts        may a run open?               inbox         which commit does a message name, and what does it owe?
 //	commit        runs a task, or opens a run, and commits what it came to
 //	session       holds a workflow's lock, loads its runs, puts and sends
@@ -56,7 +56,8 @@
 //
 // # What it uses of the layers below
 //
-//	activities     TokenWorkflow
+//	activities     SigningKey TokenWorkflow
+//	commit         Anywhere
 //	runner.Runner  Hung HungWorkflows SkipChecks
 //	session        Defaults New
 package executor

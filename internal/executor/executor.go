@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"context"
+
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
@@ -28,6 +30,9 @@ type (
 	// Report is what a step of the slow check did.
 	Report = maintenance.Report
 )
+
+// Anywhere returns the context of work that this build does although another build owns the run.
+func Anywhere(ctx context.Context) context.Context { return commit.Anywhere(ctx) }
 
 // Defaults returns the default settings of a service.
 func Defaults() Options { return session.Defaults() }

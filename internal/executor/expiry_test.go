@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -660,18 +661,19 @@ func (k *keepLast) Delete(ctx context.Context, items []store.Item, attempts []st
 	return k.Scanner.Delete(ctx, items, attempts)
 }
 
-// A deletion that was interrupted before the last commit continues when the void run above has
-// expired. A start that has read both is overtaken by the deletion, by TTL and by another start.
-// One of the two starts opens a run.
+// A deletion that was interrupted before the last commit, which is large, continues when the void
+// run above has expired. A start that has read both is overtaken by the deletion, by TTL and by
+// another start. One of the two starts opens a run.
 func TestDeletionContinuesUnderAStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := maintained(t), context.Background()
 		scanner := &keepLast{Scanner: d.Store}
 		d.Ports.Scanner = scanner
-		bind := append(counters(), workflow.Bind(kid, runKid, workflow.Names(kidEnd, kidGo)))
+		wide := workflow.NewWorkflow[int, string]("wide")
+		bind := append(counters(), workflow.Bind(wide, func(_ workflow.Context, n int) (string, error) { return strings.Repeat("x", n), nil }))
 		p := d.Start(executor.Options{}, bind...)
-		if _, err := kid.Start(ctx, p.Client, "w", "quick", workflow.StartOptions{}); err != nil { // the run's only commit is its last
+		if _, err := wide.Start(ctx, p.Client, "w", 4<<10, workflow.StartOptions{}); err != nil { // the run's only commit is its last
 			t.Fatal(err)
 		}
 		scanner.on.Store(true)

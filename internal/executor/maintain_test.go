@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -315,5 +318,107 @@ func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
 		if err := p.Service.Service.Deliveries.HandleDead(t.Context(), m); err != nil || d.Queue.Len(queue.Activities) != 1 {
 			t.Errorf("%v, and %d messages are sent", err, d.Queue.Len(queue.Activities))
 		}
+	})
+}
+
+// A dead letter of an attempt that another message continues is deleted.
+func TestDeadCopyOfAttemptThatHasFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := testbed.New(t)
+		p := d.Idle(executor.Options{CacheEntries: -1}, lostRegistrations("build-1")...)
+		if _, err := lostType.Start(t.Context(), p.Client, "w", 1); err != nil {
+			t.Fatal(err)
+		}
+		sent, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
+		if err != nil || len(sent) != 1 {
+			t.Fatal(sent, err)
+		}
+		m, err := outbox.Decode(sent[0].Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		purge(d)
+		record := attempts.Record{By: m.Send + 1, Number: attempts.Failed(1)}
+		body, err := history.EncodeBody(&record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Store.RecordAttempt(t.Context(), store.Attempt{Workflow: "w", Run: 1, RunID: string(m.RunID), Event: m.EventID, Number: record.Number, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+		m.Look, m.Copy = 1, 2
+		if err := p.Service.Service.Deliveries.HandleDead(t.Context(), m); err != nil || d.Queue.Len(queue.Activities) != 0 {
+			t.Errorf("%v, and %d messages are sent", err, d.Queue.Len(queue.Activities))
+		}
+	})
+}
+
+// slowScans is a scanner whose pages take some time, and which can be made to fail.
+type slowScans struct {
+	store.Scanner
+	takes time.Duration
+	err   error
+}
+
+// Scan implements store.Scanner.
+func (s *slowScans) Scan(ctx context.Context, token string, limit int) ([]store.Item, string, error) {
+	select {
+	case <-time.After(s.takes):
+	case <-ctx.Done():
+		return nil, "", ctx.Err()
+	}
+	if s.err != nil {
+		return nil, "", s.err
+	}
+	return s.Scanner.Scan(ctx, token, min(limit, 1))
+}
+
+// Steps of the slow check that fail are reported, and so is each step of a walk that takes longer
+// than a day and a half. A step that ends because its time is over is not, if it made progress.
+func TestLateChecksAreReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, told, log := testbed.New(t), &testbed.Observed{}, &testbed.Warnings{}
+		scans := &slowScans{Scanner: d.Store, takes: time.Second}
+		d.Ports.Scanner = scans
+		p := d.Idle(executor.Options{Observe: observe.New(told), Logger: log.Logger(), CheckAtOnce: 1000}, counters()...)
+		for i := range 9 {
+			if _, err := testbed.Counter.Start(t.Context(), p.Client, fmt.Sprint("w", i), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var before float64
+		step := func(what string, ctx context.Context, limit time.Duration, fails bool, want float64) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			_, err := p.Service.Service.Maintenance.Maintain(ctx)
+			got := told.Sum(observe.CheckLate)
+			if (err != nil) != fails || got-before != want {
+				t.Errorf("%s: %v late steps were reported, want %v; %v", what, got-before, want, err)
+			}
+			before = got
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		step("a step without time for a page", t.Context(), time.Second/2, true, 1)
+		step("a process that ends", gone, time.Minute, true, 0)
+		step("a step with time for two pages", t.Context(), 5*time.Second/2, false, 0)
+		time.Sleep(36 * time.Hour)
+		if text := log.Take(); strings.Contains(text, "takes too long") {
+			t.Errorf("the log: %s", text)
+		}
+		step("a step of a walk that began too long ago", t.Context(), 5*time.Second/2, false, 1)
+		scans.err = errors.New("access denied")
+		step("a step that fails", t.Context(), time.Minute, true, 1)
+		if text := log.Take(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, "takes too long") || !strings.Contains(text, "WEFT_CHECK_COMMITS") {
+			t.Errorf("the log: %s", text)
+		}
+		scans.err = nil
+		step("the last step of the walk", t.Context(), time.Minute, false, 0)
+		step("a step without a walk", t.Context(), time.Minute, false, 0)
+		time.Sleep(day)
+		step("a step that is a walk", t.Context(), time.Minute, false, 0)
 	})
 }

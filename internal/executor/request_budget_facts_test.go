@@ -43,6 +43,8 @@ func (b *bench) facts(reads int64) {
 	b.next(time.Minute)
 	b.drain()
 
+	b.refusing(reads)
+
 	// The list, the records of the run, and its log if attempts have failed. Nothing is written for
 	// it.
 	get := func(target string) func() { return func() { b.do(http.MethodGet, target, "") } }
@@ -59,5 +61,30 @@ func (b *bench) facts(reads int64) {
 	b.measure("list by retries, a wait of 20 s without news", meter.Cost{Reads: 9}, get(fmt.Sprintf(of, "failing")+"&wait=20s&version="+page.Version))
 	b.do(http.MethodPost, "/failing/terminate", "")
 	b.do(http.MethodPost, "/waiting/terminate", "")
+	b.drain()
+}
+
+// refusing measures a run whose code refuses updates. The commit of the failure, which the history
+// needs, has the row; so has the commit of the task that ends this.
+func (b *bench) refusing(reads int64) {
+	update := func(target string) func() {
+		return func() {
+			a := b.process().DoWith(b.total.Counting(b.t.Context()), http.MethodPost, "/v1/workflows/refusing/updates/"+target, `{"input":"how"}`)
+			if a.Status != http.StatusConflict {
+				b.t.Errorf("%d %s", a.Status, a.Body)
+			}
+		}
+	}
+	b.do(http.MethodPost, "", `{"workflowId":"refusing","type":"fragile","input":null}`)
+	b.broken.Store(true)
+	b.listed("update, refused because the code fails, with its row", meter.Cost{Writes: 1, Reads: reads}, 1, update("set"))
+	b.listed("update, refused in the same way again", meter.Cost{Reads: 1}, 0, update("set"))
+	b.measure("describe, of a run that refuses updates", meter.Cost{Reads: 1}, func() { b.do(http.MethodGet, "/refusing", "") })
+	b.broken.Store(false)
+	b.listed("retry of a run that refuses updates, with its row", meter.Cost{Writes: 1, Reads: 1}, 1, func() {
+		b.do(http.MethodPost, "/refusing/retry", "")
+	})
+	b.do(http.MethodPost, "/refusing/terminate", "")
+	b.next(2 * time.Minute)
 	b.drain()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -32,8 +33,9 @@ type bench struct {
 	rows  []row
 	// broken says that the code of fickle panics.
 	broken atomic.Bool
-	// build is that of the processes; empty for the usual one.
+	// build is that of the processes; empty for the usual one. chain is their Options.Chain.
 	build string
+	chain bool
 	logs  map[store.Key]*engine.Run // by their first commits
 }
 
@@ -75,6 +77,7 @@ func newBench(t *testing.T, cold bool) *bench {
 	b := &bench{t: t, d: testbed.New(t), cold: cold, logs: map[store.Key]*engine.Run{}}
 	b.units.Log = b.d.Store
 	b.d.Ports.Log = &b.units
+	b.d.Receivers = &receivers{}
 	return b
 }
 
@@ -83,9 +86,15 @@ func (b *bench) process() *testbed.Process {
 		if b.last != nil {
 			b.last.Stop()
 		}
-		b.last = b.d.Idle(executor.Options{Rate: rateOfSlow, Build: b.build}, slices.Concat(testbed.Workload("build-2"), brood(), b.fickle())...)
+		b.last = b.d.Idle(executor.Options{Rate: rateOfSlow, Webhooks: notifying(b.t).Webhooks, Build: b.build, Engine: engine.Options{Chain: b.chain}}, slices.Concat(testbed.Workload("build-2"), brood(), b.fickle(), []workflow.Registration{bindFragile(&b.broken, new(atomic.Bool))})...)
 	}
 	return b.last
+}
+
+// chained sets whether the processes chain activities. The next one is new.
+func (b *bench) chained(chain bool) {
+	b.process().Stop()
+	b.chain, b.last = chain, nil
 }
 
 func (b *bench) do(method, target, body string) *testbed.Answer {
@@ -208,6 +217,7 @@ func (b *bench) requests(reads int64) {
 	b.measure("update, accepted; completed later", meter.Cost{Writes: 1, Reads: reads, Messages: 1},
 		post("/a/updates/do", `{"updateId":"u2","input":{"name":"x"},"waitFor":"accepted"}`))
 	b.measure("... by the task of its activity", meter.Cost{Writes: 1, Reads: reads}, b.drain)
+	b.measure("update with a wait, completed in its task", meter.Cost{Writes: 1, Reads: reads}, post("/a/updates/add", `{"updateId":"u4","input":1,"waitFor":"completed"}`))
 	b.measure("update, rejected", meter.Cost{Reads: 1}, post("/a/updates/add", `{"updateId":"u3","input":-1}`))
 	b.measure("update, an id that is known", meter.Cost{Reads: 1}, post("/a/updates/add", `{"updateId":"u1","input":1}`))
 	b.measure("update, polled", meter.Cost{Reads: 1}, get("/a/updates/u2?wait=20s"))
@@ -223,6 +233,14 @@ func (b *bench) requests(reads int64) {
 	b.measure("list, a wait of 20 s without news", meter.Cost{Reads: 12}, get("?wait=20s&version="+page.Version))
 	b.measure("cancel", meter.Cost{Writes: 1, Reads: reads}, post("/a/cancel", ""))
 	b.measure("result", meter.Cost{Reads: 1}, get("/a/result?wait=20s"))
+	var closed schema.ResultResponse
+	b.measure("start with a wait, closes in its first task", meter.Cost{Writes: 1, Reads: 1}, func() {
+		b.do(http.MethodPost, "?wait=20s", `{"workflowId":"once","type":"sequence"}`).Into(b.t, &struct{ Outcome *schema.ResultResponse }{&closed})
+	})
+	if !closed.Status.Closed() {
+		b.t.Errorf("the start that waits has the outcome %+v", closed)
+	}
+	b.measure("result of a closed run, by its run id", meter.Cost{Reads: reads}, get("/once/result?wait=20s&runId="+string(closed.RunID)))
 	// Writes: the history in one item, the new run's first task, and the close of the old run.
 	// Message: the one that would run that task.
 	b.measure("reset, of a closed run", meter.Cost{Writes: 2, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
@@ -392,6 +410,12 @@ func (b *bench) activities(reads int64) {
 			b.drain()
 		})
 	}
+	b.chained(true)
+	b.measure("3 activities in sequence, chained, the whole run", meter.Cost{Writes: 4, Reads: reads, Messages: 1}, func() {
+		b.do(http.MethodPost, "", `{"type":"sequence","input":3}`)
+		b.drain()
+	})
+	b.chained(false)
 	for _, n := range []int64{10, 100} {
 		// For each attempt, a cold process reads whether the commit that schedules the activity is
 		// in the log.

@@ -29,6 +29,12 @@ func (b *bench) waits(reads int64) {
 	b.do(http.MethodPost, "/father/terminate", "")
 	b.drain()
 
+	b.do(http.MethodPost, "", `{"workflowId":"notified","type":"counter","notify":[{"url":"https://a.example"},{"url":"https://b.example"}]}`)
+	b.measure("describe, of a run with two notifications", meter.Cost{Reads: 1}, get("/notified"))
+	b.do(http.MethodPost, "/notified/terminate", "")
+	b.drain()
+	b.measure("describe, of a run that has sent two notifications", meter.Cost{Reads: 3}, get("/notified"))
+
 	b.do(http.MethodPost, "", `{"workflowId":"long","type":"counter"}`)
 	for i := range 300 {
 		b.do(http.MethodPost, "/long/updates/add", fmt.Sprintf(`{"updateId":"u%d","input":0}`, i))

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -134,4 +135,28 @@ func TestSweepInAnOutage(t *testing.T) {
 			t.Errorf("after the outage %d were sent, %v", sent, err)
 		}
 	})
+}
+
+// A sweep reports how late the earliest timer of its first page is, if that is more than a minute.
+// Sweeps that are in time report nothing, and neither do those that set timers aside.
+func TestLateTimersAreReported(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]float64{0: 0, time.Minute: 0, time.Minute + time.Second: 61, 400 * time.Second: 400} {
+		synctest.Test(t, func(t *testing.T) {
+			d, told, log := testbed.New(t), &testbed.Observed{}, &testbed.Warnings{}
+			p := d.Idle(executor.Options{Observe: observe.New(told), Logger: log.Logger()}, counters()...)
+			keep(t, d.Store, "a", 150) // more than a page
+			time.Sleep(late)
+			keep(t, d.Store, "b", 1)
+			for _, sent := range []int{151, 0} {
+				if n, err := p.Service.Service.Deliveries.Sweep(t.Context()); n != sent || err != nil {
+					t.Fatalf("%d were sent, want %d: %v", n, sent, err)
+				}
+			}
+			text := log.Take()
+			if got := told.Sum(observe.TimerLag); got != want || strings.Contains(text, "timers are late") != (want > 0) {
+				t.Errorf("%v late: %v s were reported, want %v; the log: %s", late, got, want, text)
+			}
+		})
+	}
 }

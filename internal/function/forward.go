@@ -24,6 +24,9 @@ var (
 // the mark of [Mark].
 type Forward func(ctx context.Context, build string, event []byte) ([]byte, error)
 
+// notBegun reports whether nobody has begun to handle an event that could not be forwarded.
+func notBegun(err error) bool { return errors.Is(err, ErrNoVersion) || errors.Is(err, ErrNotForwarded) }
+
 // forwardMargin is how much earlier than this invocation the one ends that it waits for: this one
 // needs time for the answer.
 const forwardMargin = time.Second

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -23,11 +24,12 @@ import (
 var errLostAnswer = errors.New("the connection was closed")
 
 // builds is a deployment with a run p that is pinned to build-1, and the processes of two builds.
-func builds(t *testing.T) (d *testbed.Deployment, one, two *testbed.Process) {
+// Their events go to observers.
+func builds(t *testing.T, observers ...observe.Sink) (d *testbed.Deployment, one, two *testbed.Process) {
 	t.Helper()
 	d = testbed.New(t)
-	one = d.Idle(executor.Options{Build: "build-1"}, testbed.Workload("build-1")...)
-	two = d.Idle(executor.Options{Build: "build-2"}, testbed.Workload("build-2")...)
+	one = d.Idle(executor.Options{Build: "build-1", Observe: observe.New(observers...)}, testbed.Workload("build-1")...)
+	two = d.Idle(executor.Options{Build: "build-2", Observe: observe.New(observers...)}, testbed.Workload("build-2")...)
 	do(t, one, "POST", "/v1/workflows", `{"workflowId":"p","type":"pinned"}`, "p")
 	return d, one, two
 }
@@ -150,11 +152,24 @@ func TestForwardedContracts(t *testing.T) {
 	}
 }
 
+// healthNames is a sink of the names of health metrics.
+type healthNames struct{ names []string }
+
+// Observe implements observe.Sink.
+func (f *healthNames) Observe(_ context.Context, e observe.Event) {
+	observe.Measure(e, func(m *observe.Metric, _ float64) {
+		if m.Health {
+			f.names = append(f.names, m.Name)
+		}
+	})
+}
+
 // A request that cannot be forwarded is refused with the reason, and none is forwarded twice.
 func TestRequestsThatAreNotForwarded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, one, two := builds(t)
+		metrics := &healthNames{}
+		_, one, two := builds(t, metrics)
 		var events []string
 		// Each takes the run for the other's: one moves it to another build before it forwards the
 		// event.
@@ -167,6 +182,7 @@ func TestRequestsThatAreNotForwarded(t *testing.T) {
 			return requested(t, formats[0], "POST", "/v1/workflows/p/updates/add", "", `{"updateId":"u1","input":3}`)
 		}
 		query := requested(t, formats[0], "POST", "/v1/workflows/p/queries/sum", "", "")
+		get := func(path string) object { return requested(t, formats[0], "GET", path, "build=build-1", "") }
 		for _, c := range []struct {
 			name    string
 			forward Forward
@@ -174,18 +190,26 @@ func TestRequestsThatAreNotForwarded(t *testing.T) {
 			status  int
 			kind    string
 			again   string
+			failed  string // its metrics
 		}{
-			{"no versions", nil, update(), 409, "other-build", ""},
-			{"no such version", failing(ErrNoVersion), update(), 409, "other-build", ""},
-			{"refused", failing(ErrNotForwarded), update(), 503, "busy", "1"},
-			{"not answered", failing(errLostAnswer), update(), 503, "outcome-unknown", "1"},
-			{"a query that is not answered", failing(errLostAnswer), query, 503, "busy", "1"},
-			{"moved meanwhile", astray, update(), 503, "busy", "1"},
+			{"no versions", nil, update(), 409, "other-build", "", ""},
+			{"no such version", failing(ErrNoVersion), update(), 409, "other-build", "", ""},
+			{"refused", failing(ErrNotForwarded), update(), 503, "busy", "1", "ApiFailures ServerErrors"},
+			{"not answered", failing(errLostAnswer), update(), 503, "outcome-unknown", "1", "ApiFailures ServerErrors"},
+			{"a query that is not answered", failing(errLostAnswer), query, 503, "busy", "1", "ApiFailures ServerErrors"},
+			{"moved meanwhile", astray, update(), 503, "busy", "1", "ApiFailures ServerErrors"},
+			{"the types of another build", failing(ErrNotForwarded), get("/v1/types"), 503, "busy", "1", "ApiFailures ServerErrors"},
+			{"a type of another build", failing(ErrNotForwarded), get("/v1/types/pinned"), 503, "busy", "1", "ApiFailures ServerErrors"},
+			{"the document of another build", failing(ErrNotForwarded), get("/v1/openapi.yaml"), 503, "busy", "1", "ApiFailures ServerErrors"},
 		} {
+			metrics.names = nil
 			f := function(t, API, two, Options{Forward: c.forward})
 			a := ask(t, f, c.event)
 			if a.StatusCode != c.status || !strings.Contains(a.Body, "urn:weft:problem:"+c.kind) || a.header("Retry-After") != c.again {
 				t.Errorf("%s: %d %s, Retry-After %q", c.name, a.StatusCode, a.Body, a.header("Retry-After"))
+			}
+			if got := strings.Join(metrics.names, " "); got != c.failed {
+				t.Errorf("%s adds to %q, want %q", c.name, got, c.failed)
 			}
 		}
 		if len(events) != 1 {

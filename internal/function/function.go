@@ -29,6 +29,9 @@ type Options struct {
 	// one; nil always returns that. If it returns an empty name, the invocation fails, and the
 	// messages stay in their queue.
 	QueueOf func(arn string) string
+	// DeadOf returns the queue whose dead letters are in the queue with an ARN, for the dead role;
+	// nil always returns that of activities. Only letters that cannot be read need it.
+	DeadOf func(arn string) string
 	// Tidy is called with each schedule event, to delete offloaded bodies without a reference; nil
 	// if nothing is offloaded.
 	Tidy func(ctx context.Context) error
@@ -44,6 +47,8 @@ type Options struct {
 	// Forward forwards events that only another build of the function may handle. If it is nil,
 	// such requests are refused, and such messages wait.
 	Forward Forward
+	// Probe lets the timer function send beats to the api function; nil sends none.
+	Probe Probe
 	// Flush sends the service's reports on an invocation; nil if the service holds none back.
 	Flush func()
 	// Log gets what operators should know; nil is slog.Default. No payload is ever logged.
@@ -73,9 +78,9 @@ func New(role Role, process *assembly.Process, o Options) (*Function, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	f := &Function{options: o, log: o.Log, process: process, api: process.API}
+	f := &Function{options: o, log: o.Log, process: process, api: reporting(process.API)}
 	if role == API && o.Stream {
-		f.streams = streaming(process.API)
+		f.streams = streaming(f.api)
 	}
 	if role == API && o.Page {
 		f.api = page.Handler(f.api)
@@ -116,11 +121,17 @@ func (f *Function) Flush() {
 // after its answer.
 func (f *Function) Hung() bool { return f.process.Service.Hung() > 0 }
 
-// sweep sends the long timers that are due soon. It then takes a step of the slow check over all
-// runs in the time that the invocation has left, even if sending failed. It ignores what the event
+// sweep sends the long timers that are due soon. Even if that failed, it then takes a step of the
+// slow check over all runs in the time that the invocation has left. Before that step, each
+// probe.Every, it sends a beat, and counts the dead letters; also if the event asks for it, as
+// {"weft":{"beat":true}} and {"weft":{"beat":true,"number":7}} do. It ignores what else the event
 // says. The check may fail: no run waits for it (see Maintenance.Maintain).
-func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
+func (f *Function) sweep(ctx context.Context, _ allowance, event []byte) (any, error) {
 	sent, failed := f.process.Service.Deliveries.Sweep(ctx)
+	if number := beatOf(event, f.process.Service.Process.World.Now()); number > 0 {
+		f.probe(ctx, number)
+		f.process.Service.Inventory.CountDead(ctx)
+	}
 	did, err := f.process.Service.Maintenance.Maintain(ctx)
 	if err != nil {
 		f.log.WarnContext(ctx, "the check over all runs failed; its next step will try again", "error", err)

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/worker"
+	"github.com/seed-41655fb1/weft/queue"
 )
 
 // rawBatch is a batch of messages in their original JSON.
@@ -15,11 +18,17 @@ type rawBatch struct{ Records []json.RawMessage }
 
 // handOn is the part of a batch that another build has to handle.
 type handOn struct {
-	name  string // of the queue
-	build string
+	name string // of the queue
+	destination
 	part  []worker.Away
 	batch []events.SQSMessage
 	raw   []json.RawMessage
+}
+
+// destination is a build that has to handle messages. soft says that this one can, too.
+type destination struct {
+	build string
+	soft  bool
 }
 
 // event returns an event with only the messages of the part, in their order and unchanged. ids has
@@ -41,8 +50,9 @@ func (h *handOn) event() (event []byte, ids map[string]string, err error) {
 }
 
 // handOn forwards messages to the version of the function that has their build, and records in done
-// those that it has finished. If no version can have begun, the messages wait, and do not become
-// dead letters. Otherwise the queue redelivers them.
+// those that it has finished. If no version can have begun, this process handles the messages of a
+// soft destination. Others wait, and do not become dead letters. Otherwise the queue redelivers
+// them.
 func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[string]bool) {
 	event, ids, err := h.event()
 	var answer []byte
@@ -53,6 +63,10 @@ func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[
 	if err == nil {
 		again, err = notDone(answer, ids)
 	}
+	if h.soft && notBegun(err) {
+		f.handleHere(ctx, a, h, done)
+		return
+	}
 	if err != nil {
 		f.log.WarnContext(ctx, "messages of another build were not forwarded", "queue", h.name, "build", h.build, "messages", len(h.part), "error", err)
 		f.postpone(ctx, a, h, err, done)
@@ -61,6 +75,16 @@ func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[
 	for receipt, id := range ids {
 		done[receipt] = !again[id]
 	}
+}
+
+// handleHere handles messages that the build which owns their runs did not get.
+func (f *Function) handleHere(ctx context.Context, a allowance, h *handOn, done map[string]bool) {
+	deliveries := make([]queue.Delivery, len(h.part))
+	for i, one := range h.part {
+		deliveries[i] = one.Delivery
+	}
+	here, _ := f.handle(executor.Anywhere(ctx), a, h.name, worker.Split(h.name, deliveries)) // what is pinned elsewhere meanwhile is redelivered
+	maps.Copy(done, here)
 }
 
 // notDone returns the messages that a version has not finished. It fails if the answer has no list

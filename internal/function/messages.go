@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -50,7 +51,12 @@ func (f *Function) attempts(ctx context.Context, a allowance, event []byte) (any
 
 // deadLetters handles a batch of dead letters, which are handled alike whatever their queue.
 func (f *Function) deadLetters(ctx context.Context, a allowance, event []byte) (any, error) {
-	return f.batch(ctx, a, event, func(string) string { return queue.DeadLetters(queue.Activities) })
+	return f.batch(ctx, a, event, func(arn string) string {
+		if f.options.DeadOf == nil {
+			return queue.DeadLetters(queue.Activities)
+		}
+		return queue.DeadLetters(f.options.DeadOf(arn))
+	})
 }
 
 // batch handles the messages of an event, and returns those to redeliver. A mapping has one queue,
@@ -77,38 +83,47 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 	}
 	f.process.Open(ctx, deliveries)
 	done, away := f.handle(ctx, a, name, worker.Split(name, deliveries))
-	for build, part := range away {
-		f.handOn(ctx, a, &handOn{name: name, build: build, part: part, batch: e.Records, raw: raw.Records}, done)
+	for to, part := range away {
+		f.handOn(ctx, a, &handOn{name: name, destination: to, part: part, batch: e.Records, raw: raw.Records}, done)
 	}
 	answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
-	for _, r := range e.Records {
-		if !done[r.ReceiptHandle] {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: r.MessageId})
+	stuck := 0
+	for i, r := range e.Records {
+		if done[r.ReceiptHandle] {
+			continue
 		}
+		answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: r.MessageId})
+		if deliveries[i].Received >= noProgressFrom {
+			stuck++
+		}
+	}
+	if stuck > 0 && marked(ctx) == "" { // otherwise the function that forwarded the messages reports it
+		f.process.Service.Process.Observed().Observe(ctx, &observe.Returned{Messages: stuck})
 	}
 	return answer, nil
 }
+
+// noProgressFrom is the receive from which on it is reported that a message is returned to its
+// queue.
+const noProgressFrom = 3
 
 // handle handles the parts of a batch concurrently. It returns the receipts of the messages that
 // are done, and the messages that other builds have to handle. No message is left because time is
 // short: that would bring it one receive nearer to the dead letters. If the attempt of an activity
 // can no longer begin, the service sends a copy of its message.
-func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]worker.Away) {
-	done, away = map[string]bool{}, map[string][]worker.Away{}
+func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[destination][]worker.Away) {
+	done, away = map[string]bool{}, map[destination][]worker.Away{}
 	var mu sync.Mutex
 	h := f.handler(a)
 	h.Other = func(o *executor.OtherBuild, part []worker.Away) {
 		mu.Lock()
 		defer mu.Unlock()
-		away[o.Build] = append(away[o.Build], part...)
+		to := destination{o.Build, o.Soft}
+		away[to] = append(away[to], part...)
 	}
 	handle := h.For(name)
-	var all sync.WaitGroup
-	free := make(chan struct{}, atOnce)
-	for _, part := range parts {
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
+	each := func(part []queue.Delivery) func() {
+		return func() {
 			defer func() {
 				if value := recover(); value != nil {
 					f.log.ErrorContext(ctx, "a handler panicked", "queue", name, "panic", observe.Panic(value), "stack", string(debug.Stack()))
@@ -120,9 +135,15 @@ func (f *Function) handle(ctx context.Context, a allowance, name string, parts [
 			for _, r := range receipts {
 				done[r] = true
 			}
-		})
+		}
 	}
-	all.Wait()
+	for some := range slices.Chunk(parts, atOnce) {
+		var all []func()
+		for _, part := range some {
+			all = append(all, each(part))
+		}
+		f.process.Service.Process.World.Together(all...)
+	}
 	return done, away
 }
 
@@ -161,6 +182,25 @@ func QueueOf(urls map[string]string) func(arn string) string {
 			}
 		}
 		return ""
+	}
+}
+
+// DeadOf returns a function that finds the queue whose dead letters are in the queue with an ARN,
+// by the queues' URLs: infra names a queue of dead letters as its queue, and -dead. For any other
+// ARN it returns the end of the ARN.
+func DeadOf(urls map[string]string) func(arn string) string {
+	return func(arn string) string {
+		name := nameOf(arn)
+		for q, url := range urls {
+			of, suffix := path.Base(url), ""
+			if sqs.IsFIFO(of) {
+				of, suffix = strings.TrimSuffix(of, ".fifo"), ".fifo"
+			}
+			if queue.DeadLetters(of)+suffix == name {
+				return q
+			}
+		}
+		return name
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -371,6 +372,68 @@ func TestShorten(t *testing.T) {
 			}
 			do(t, p, "GET", "/v1/workflows/book/result", "", `"A"`) // whether or not it could be shortened
 			remove(t, d, queue.Activities, message...)
+		}
+	})
+}
+
+// keeper keeps messages, or refuses to.
+type keeper struct {
+	refuses error
+	kept    []string
+}
+
+// Keep implements queue.Keeper.
+func (k *keeper) Keep(_ context.Context, name string, d queue.Delivery, reason string) error {
+	if k.refuses != nil {
+		return k.refuses
+	}
+	k.kept = append(k.kept, fmt.Sprintf("%s %q of group %q, because %s", name, d.Raw, d.Group, reason))
+	return nil
+}
+
+// A dead letter that no version can read is kept, with its queue, before it is deleted. If it
+// cannot be kept, it stays in its queue. Without a place for it, it is deleted.
+func TestUnreadableDeadLetters(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, told, log := testbed.New(t), &testbed.Observed{}, &testbed.Warnings{}
+		k := &keeper{}
+		d.Ports.Keeper = k
+		urls := map[string]string{
+			queue.Workflow: "https://sqs/1/weft-workflow.fifo", queue.Timers: "https://sqs/1/weft-timers", queue.Activities: "https://sqs/1/weft-activities", "tasks-gpu": "https://sqs/1/weft-tasks-gpu",
+		}
+		o := executor.Options{Observe: observe.New(told), Logger: log.Logger()}
+		f := function(t, Dead, d.Idle(o), Options{DeadOf: DeadOf(urls)})
+		bad := queue.Delivery{Body: []byte("\x01not CBOR"), Receipt: "bad", Received: 1}
+		const raw, reason = `"AW5vdCBDQk9S"`, "because "
+		for name, want := range map[string]string{
+			queue.Timers: "timers", queue.Activities: "activities", "tasks-gpu": "tasks-gpu", queue.Workflow: "workflow", "other": "weft-other-dead",
+		} {
+			one := bad
+			if name == queue.Workflow {
+				one.Group = "cart-1"
+			}
+			k.kept, k.refuses = nil, nil
+			if got := failures(t, f, batch(t, queue.DeadLetters(name), one)); len(got) > 0 {
+				t.Errorf("%s: %q stays", name, got)
+			}
+			if prefix := fmt.Sprintf("%s %s of group %q, %s", want, raw, one.Group, reason); len(k.kept) != 1 || !strings.HasPrefix(k.kept[0], prefix) {
+				t.Errorf("%s: kept %q, want %s...", name, k.kept, prefix)
+			}
+		}
+		if got := told.Sum(observe.DeadLetters); got != 5 {
+			t.Errorf("%v dead letters are counted, want 5", got)
+		}
+		k.refuses, k.kept = errors.New("access denied"), nil
+		if got := failures(t, f, batch(t, queue.DeadLetters(queue.Timers), bad)); len(got) != 1 || len(k.kept) > 0 {
+			t.Errorf("a letter that could not be kept: %q stays, %q kept", got, k.kept)
+		}
+		if text := log.Take(); !strings.Contains(text, "stays in its queue") || !strings.Contains(text, "access denied") || strings.Contains(text, "not CBOR") {
+			t.Errorf("the log: %s", text)
+		}
+		without := testbed.New(t)
+		if got := failures(t, function(t, Dead, without.Idle(executor.Options{}), Options{}), batch(t, queue.DeadLetters(queue.Timers), bad)); len(got) > 0 {
+			t.Errorf("without a place for it, %q stays", got)
 		}
 	})
 }

@@ -14,10 +14,12 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
@@ -40,6 +42,8 @@ type gateway struct {
 	Version        string         `json:"version"`
 	HTTPMethod     string         `json:"httpMethod"`
 	RequestContext gatewayContext `json:"requestContext"`
+	// Weft is in no event of a gateway.
+	Weft ownEvent `json:"weft"`
 }
 
 type gatewayContext struct {
@@ -51,12 +55,19 @@ type gatewayContext struct {
 type attempt struct {
 	// build is the build that has to carry it out, or empty if this process did.
 	build string
+	// soft says that this process can carry it out, too.
+	soft bool
 	// reads says that the request writes nothing.
 	reads bool
 	// moved is the address of the web page, for a request that lacks its final slash; else empty.
 	moved string
 	// refusal is the answer to every request, or nil if requests are carried out.
 	refusal *refusal.Error
+	// request is the request that this process carried out, and began when it arrived.
+	request *http.Request
+	began   time.Time
+	// inAPI says that the API serves the request, and reports it if it panics.
+	inAPI bool
 }
 
 type attemptKey struct{}
@@ -84,6 +95,9 @@ func (f *Function) request(ctx context.Context, a allowance, event []byte) (any,
 	if err == nil {
 		return json.RawMessage(forwarded), nil
 	}
+	if t.soft && notBegun(err) {
+		return f.carryOut(executor.Anywhere(ctx), event)
+	}
 	if t.refusal = f.notForwarded(ctx, t, err); t.refusal == nil {
 		return answer, nil
 	}
@@ -98,11 +112,26 @@ func (f *Function) notForwarded(ctx context.Context, t *attempt, err error) *ref
 		return nil
 	}
 	f.log.WarnContext(ctx, "a request of another build was not answered", "build", t.build, "error", err)
+	refused := refusal.OutcomeUnknown.New("only build %q can do this, and it did not answer, but may have done it: send the request again with the same id", t.build)
 	if t.reads || errors.Is(err, ErrNotForwarded) {
-		return refusal.Busy.New("only build %q can do this, and it could not be reached; nothing was written: send the request again", t.build)
+		refused = refusal.Busy.New("only build %q can do this, and it could not be reached; nothing was written: send the request again", t.build)
 	}
-	return refusal.OutcomeUnknown.New("only build %q can do this, and it did not answer, but may have done it: send the request again with the same id", t.build)
+	refused = refused.By(refusal.ByBuild)
+	f.report(ctx, t, refused)
+	return refused
 }
+
+// report reports the refusal of a request that the API does not report: the API has refused it for
+// another reason before, or a handler around the API has panicked.
+func (f *Function) report(ctx context.Context, t *attempt, refused *refusal.Error) {
+	o := &observe.Request{Method: t.request.Method, Status: problem.Of(refused).Status, Cause: refused.Cause, Began: t.began, Ended: f.now()}
+	if route := httpapi.Find(t.request); route != nil {
+		o.Route = route.Path()
+	}
+	f.process.Service.Process.Observed().Observe(ctx, o)
+}
+
+func (f *Function) now() time.Time { return f.process.Service.Process.World.Now() }
 
 // carryOut answers an HTTP request in this process.
 func (f *Function) carryOut(ctx context.Context, event []byte) (any, error) {
@@ -115,6 +144,8 @@ func (f *Function) carryOut(ctx context.Context, event []byte) (any, error) {
 		return f.format2(ctx, &g, event)
 	case g.HTTPMethod != "":
 		return f.format1(ctx, &g, event)
+	case g.Weft.Probe > 0:
+		return f.beat(ctx, g.Weft.Probe), nil
 	}
 	return nil, errors.New("the event is no request of an HTTP API, a REST API or a function URL: check what invokes this function, and its WEFT_ROLE")
 }
@@ -212,8 +243,12 @@ func (f *Function) fill(api http.Handler, w http.ResponseWriter, r *http.Request
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return
 	}
+	t.request, t.began = r, f.now()
 	f.serveHTTP(api, w, r)
 	t.build, t.reads = w.Header().Get(httpapi.BuildHeader), !httpapi.Changes(r)
+	if owner := w.Header().Get(httpapi.OwnerHeader); owner != "" {
+		t.build, t.soft = owner, true
+	}
 }
 
 // compress returns an answer that is too large for Lambda with its body compressed; nil if the
@@ -263,13 +298,28 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
+// reporting returns an API that notes in the attempt while it serves a request: it reports its own
+// panics. Nobody reports those of the handlers around it.
+func reporting(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t := attemptOf(r.Context())
+		t.inAPI = true
+		api.ServeHTTP(w, r)
+		t.inAPI = false
+	})
+}
+
 // serveHTTP serves a request. The gateway counts the bytes of an answer itself. Elsewhere net/http
 // drops the body of an answer to a HEAD; here headOnly does.
 func (f *Function) serveHTTP(api http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if value := recover(); value != nil {
 			f.log.ErrorContext(r.Context(), "a request panicked", "method", r.Method, "path", r.URL.Path, "panic", observe.Panic(value), "stack", string(debug.Stack()))
-			refuse(w, refusal.Internal.New("this is a defect of the server; its log has more"))
+			refused := refusal.Internal.New("this is a defect of the server; its log has more")
+			if t := attemptOf(r.Context()); !t.inAPI {
+				f.report(r.Context(), t, refused)
+			}
+			refuse(w, refused)
 		}
 	}()
 	if r.Method == http.MethodHead {

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -69,12 +71,47 @@ type httpAnswer struct {
 
 // header returns a header of the answer in either format.
 func (a httpAnswer) header(name string) string {
-	return strings.Join(append(slices.Clone(a.MultiValueHeaders[name]), a.Headers[name]), "")
+	return strings.Join(a.headers().Values(name), "")
 }
 
+// headers returns the headers of the answer in either format.
+func (a httpAnswer) headers() http.Header {
+	h := http.Header{}
+	for name, values := range a.MultiValueHeaders {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	for name, value := range a.Headers {
+		h.Add(name, value)
+	}
+	return h
+}
+
+// ask lets a function answer a request. A refusal with 413 or 5xx may be the function's own: it is
+// compared with openapi.yaml, as the answers of the API are.
 func ask(t *testing.T, f *Function, e object) httpAnswer {
 	t.Helper()
-	return invoke[httpAnswer](t.Context(), t, f, e)
+	a := invoke[httpAnswer](t.Context(), t, f, e)
+	if a.StatusCode == http.StatusRequestEntityTooLarge || a.StatusCode >= http.StatusInternalServerError {
+		isDescribed(t, e, a)
+	}
+	return a
+}
+
+// isDescribed fails unless openapi.yaml has the answer to a request. A test's own handler may have
+// other paths.
+func isDescribed(t *testing.T, e object, a httpAnswer) {
+	t.Helper()
+	method, path := e["httpMethod"], e["path"]
+	if e["version"] == "2.0" {
+		method, path = within(e, "requestContext", "http")["method"], e["rawPath"]
+	}
+	x := apitest.Exchange{Method: method.(string), URL: &url.URL{Path: path.(string)}, Status: a.StatusCode, Header: a.headers(), Body: []byte(a.Body)}
+	if !httpapi.Covers(x.URL.Path) {
+		return
+	}
+	if err := x.Check(); err != nil {
+		t.Errorf("%s %s: %d %s\n%v", x.Method, x.URL, x.Status, x.Body, err)
+	}
 }
 
 // cartOfAllSignals returns a cart that takes signals of all names.

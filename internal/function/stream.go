@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/live"
 )
@@ -98,6 +99,12 @@ func (f *Function) stream(ctx context.Context, a allowance, w *streamWriter, e e
 		return
 	}
 	forwarded, err := f.forward(ctx, a, t.build, event)
+	if t.soft && notBegun(err) {
+		w.instead()
+		r, wrong = new(core.RequestAccessorV2).EventToRequestWithContext(executor.Anywhere(ctx), e)
+		f.fill(f.streams, w, r, wrong)
+		return
+	}
 	if err == nil {
 		err = w.replace(forwarded)
 	}
@@ -129,7 +136,7 @@ func (w *streamWriter) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	if w.header.Get(httpapi.BuildHeader) != "" && !w.final {
+	if (w.header.Get(httpapi.BuildHeader) != "" || w.header.Get(httpapi.OwnerHeader) != "") && !w.final {
 		w.held = &bytes.Buffer{}
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/filter"
+	"github.com/seed-41655fb1/weft/internal/notify/sign"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/internal/version"
 	"github.com/seed-41655fb1/weft/store"
@@ -16,6 +18,7 @@ var deploymentRoutes = []Route{
 	{ID: "getDeployment", Pattern: "GET /v1/deployment", Access: Reads, endpoint: gives((*handler).deployment)},
 	{ID: "listBuilds", Pattern: "GET /v1/builds", Query: []string{"pageToken"}, Access: Reads, endpoint: gives((*handler).builds)},
 	{ID: "listQueues", Pattern: "GET /v1/queues", Access: Reads, endpoint: gives((*handler).queues)},
+	{ID: "getWebhookSecret", Pattern: "POST /v1/webhooks/secret", Access: Ends, endpoint: takes((*handler).webhookSecret)},
 	{ID: "redriveQueue", Pattern: "POST /v1/queues/{name}/redrive", Access: Writes, endpoint: gives((*handler).redrive)},
 }
 
@@ -57,4 +60,19 @@ func (h *handler) queues(r *http.Request) (int, *schema.QueueListResponse, error
 func (h *handler) redrive(r *http.Request) (int, *schema.RedriveResponse, error) {
 	answer, err := h.service.Inventory.Redrive(r.Context(), r.PathValue("name"))
 	return http.StatusAccepted, answer, err
+}
+
+// webhookSecret answers with the secrets of a receiver. Whoever knows them can forge notifications
+// to it, and nothing else. The URL is in a body, because no log has that: it may be secret, too.
+func (h *handler) webhookSecret(r *http.Request, body schema.WebhookSecretRequest) (int, *schema.WebhookSecretResponse, error) {
+	to, err := h.service.Process.Options.Webhooks.Check(body.URL)
+	if err != nil {
+		return 0, nil, refusal.Invalid.New("%v", err).AtPlaceOf(nil, "url")
+	}
+	answer := &schema.WebhookSecretResponse{Origin: sign.Origin(to)}
+	secrets, err := h.service.WebhookSecrets(r.Context(), answer.Origin)
+	for _, s := range secrets {
+		answer.Secrets = append(answer.Secrets, s.String())
+	}
+	return http.StatusOK, answer, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/notify/guard"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/internal/version"
 	"github.com/seed-41655fb1/weft/proof/testbed"
@@ -29,6 +30,7 @@ func (s *story) playDeployment(d *testbed.Deployment) {
 	process := func(build string, o ...workflow.BindOptions) *testbed.Process {
 		var options executor.Options
 		options.Build, options.Engine.TaskQueues = build, []string{}
+		options.Webhooks, _ = guard.Parse("hooks.example.com")
 		return d.Idle(options, append([]workflow.Registration{workflow.Bind(cart.Workflow, cart.Run, append(o, cart.Names)...)}, cart.Registrations()[1:]...)...)
 	}
 	p, pinned := process("build-1"), process("build-1", workflow.BindOptions{Pinned: true})
@@ -42,6 +44,7 @@ func (s *story) playDeployment(d *testbed.Deployment) {
 		step{"listTypes", "/v1/types", "", "", 200, "cart"},
 		step{"getType", "/v1/types/charge", "", "", 200, "charge"},
 		step{"listQueues", "/v1/queues", "", "", 200, "idle"},
+		step{"getWebhookSecret", "/v1/webhooks/secret", "orders", "", 200, "one"},
 		step{"redriveQueue", "/v1/queues/activities/redrive", "", "", 202, "started"})
 	s.play(process("build-2"), step{"listBuilds", "/v1/builds", "", "", 200, "pinned"})
 }

@@ -30,7 +30,7 @@ var workflowRoutes = []Route{
 }
 
 func (h *handler) start(r *http.Request, body schema.StartRequest) (int, *schema.StartResponse, error) {
-	c, err := h.service.Process.Parser().StartAndAwait(&body, r.URL.Query().Get("wait"))
+	c, err := waiting(h.service.Process.Parser(), r).StartAndAwait(&body, r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -69,7 +69,7 @@ func (h *handler) query(r *http.Request, body schema.QueryRequest) (int, *schema
 }
 
 func (h *handler) update(r *http.Request, body schema.UpdateRequest) (int, *schema.UpdateResponse, error) {
-	c, err := h.parser(r).Update(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
+	c, err := waiting(h.parser(r), r).Update(r.PathValue("id"), runID(r), r.PathValue("name"), &body)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -78,7 +78,7 @@ func (h *handler) update(r *http.Request, body schema.UpdateRequest) (int, *sche
 }
 
 func (h *handler) poll(r *http.Request) (int, *schema.UpdateResponse, error) {
-	c, err := h.service.Process.Parser().Poll(r.PathValue("id"), runID(r), r.PathValue("updateID"), r.URL.Query().Get("wait"))
+	c, err := waiting(h.service.Process.Parser(), r).Poll(r.PathValue("id"), runID(r), r.PathValue("updateID"), r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -163,7 +163,7 @@ func (h *handler) describe(r *http.Request) (int, *schema.Description, error) {
 }
 
 func (h *handler) result(r *http.Request) (int, *schema.ResultResponse, error) {
-	of, err := h.service.Process.Parser().Await(r.PathValue("id"), runID(r), r.URL.Query().Get("wait"))
+	of, err := waiting(h.service.Process.Parser(), r).Await(r.PathValue("id"), runID(r), r.URL.Query().Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -270,7 +270,7 @@ func indented(t *testing.T, v any) string {
 }
 
 // chance matches what differs from run to run, and what depends on the clock of the test.
-var chance = regexp.MustCompile(`\d+-[0-9a-f]{16}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"(?:historySizeBytes|writeUnits|dollars)": [\d.e+-]+|"stack": ".*"|"version": ".{12}"|\.go:\d+`)
+var chance = regexp.MustCompile(`\d+-[0-9a-f]{16}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"(?:historySizeBytes|writeUnits|readUnits|dollars)": [\d.e+-]+|"stack": ".*"|"version": ".{12}"|\.go:\d+|whsec_[\w+/=]+`)
 
 func masked(text string) string {
 	return chance.ReplaceAllStringFunc(text, func(found string) string {

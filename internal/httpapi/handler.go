@@ -4,6 +4,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/contract"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/problem"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
@@ -30,6 +32,10 @@ const CostHeader = "Weft-Cost"
 // BuildHeader is the header of a refusal that names the build that has to carry the request out.
 const BuildHeader = "Weft-Build"
 
+// OwnerHeader is the header of a refusal that names the build that owns the run while a deployment
+// is rolled out. This build can carry the request out, too, in the context of executor.Anywhere.
+const OwnerHeader = "Weft-Owner"
+
 // MaxBody is the largest body that is read, in bytes. If large payloads are offloaded, a body may
 // exceed the largest payload by this much.
 const MaxBody = 1 << 20
@@ -40,6 +46,7 @@ type handler struct {
 	log     *slog.Logger
 	// contract returns the contract of the program.
 	contract func() (*contract.Document, error)
+	troubles observe.Outages // of requests that fail or are slow, by their causes
 }
 
 // checked carries out a request of the route if its query string is valid.
@@ -53,7 +60,7 @@ func (t *Route) checked(h *handler, r *http.Request) (int, any, error) {
 // New returns the handler of the API. comments adds comments to the program's contract; nil adds
 // none.
 func New(service *executor.Service, log *slog.Logger, comments Comments) http.Handler {
-	h := &handler{service, log, contractOf(service.Process.Registry, comments)}
+	h := &handler{service: service, log: log, contract: contractOf(service.Process.Registry, comments)}
 	mux := http.NewServeMux()
 	for i := range routes {
 		mux.HandleFunc(routes[i].Pattern, h.observe(&routes[i]))
@@ -108,7 +115,7 @@ func (t *router) unknown(w http.ResponseWriter, r *http.Request) {
 
 // serve returns a handler that carries out requests with do.
 func (h *handler) serve(do serve) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { h.answer(w, r, do) }
+	return func(w http.ResponseWriter, r *http.Request) { h.answer(w, r, do, &observe.Request{}) }
 }
 
 func (h *handler) maxBody() int64 {
@@ -118,33 +125,39 @@ func (h *handler) maxBody() int64 {
 	return MaxBody
 }
 
-// answer carries out a request, meters it, and writes the answer or the problem.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, do serve) (status int, cost meter.Cost) {
+// answer carries out a request, meters it, and writes the answer or the problem. It reports in o
+// how the request ended, before it writes: a slow reader does not make a slow request.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, do serve, o *observe.Request) {
 	ctx, m := meter.With(r.Context())
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, h.maxBody())
 	status, answer, err := do(h, r)
-	cost = m.Cost()
-	w.Header().Set(CostHeader, cost.String())
-	if err != nil {
-		return h.refuse(w, r, err), cost
+	text, isText := answer.(document)
+	var body []byte
+	if err == nil && !isText {
+		body, err = json.Marshal(answer)
 	}
-	if text, ok := answer.(document); ok {
+	o.Status, o.Cost, o.Left, o.Ended = status, m.Cost(), errors.Is(ctx.Err(), context.Canceled), h.service.Process.World.Now()
+	w.Header().Set(CostHeader, o.Cost.String())
+	if err != nil {
+		refused := h.refusalOf(r, err)
+		o.Status, o.Cause = problem.Of(refused).Status, causeOfRefusal(refused)
+		refuse(w, err, refused)
+		return
+	}
+	o.Cause = causeOf(answer)
+	if isText {
 		write(w, status, "application/yaml", text)
-		return status, cost
-	}
-	body, err := json.Marshal(answer)
-	if err != nil {
-		return h.refuse(w, r, err), cost
+		return
 	}
 	if at := resumeAt(answer); at != "" {
 		w.Header().Set(ResumeHeader, at)
 	}
+	setRetryAfter(w, retryAfter(answer))
 	if page, ok := answer.(*schema.TopicResponse); ok && page.Withdrawn != nil {
 		w.Header().Set(EventHeader, EventWithdrawn)
 	}
 	write(w, status, "application/json", append(body, '\n'))
-	return status, cost
 }
 
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
@@ -155,19 +168,34 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	_, _ = w.Write(body) // the caller has gone: there is nobody to tell
 }
 
-// refuse writes a problem document (RFC 9457) and returns its status. An error that is not a
-// refusal is a defect: it is logged, and the caller learns only that it happened.
-func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int {
-	var refused *refusal.Error
-	if !errors.As(err, &refused) {
-		h.log.ErrorContext(r.Context(), "internal error", "method", r.Method, "path", r.URL.Path, "error", err)
-		refused = refusal.Internal.New("this is a defect of the server or of its data; its log has more")
+// setRetryAfter says how long the caller pauses before the next request, in whole seconds; 0 says
+// nothing.
+func setRetryAfter(w http.ResponseWriter, d time.Duration) {
+	if d > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((d+time.Second-1)/time.Second)))
 	}
-	var other *executor.OtherBuild
-	if errors.As(err, &other) {
+}
+
+// refusalOf returns the refusal that answers an error. An error that is not a refusal is a defect:
+// it is logged, and the caller learns only that it happened.
+func (h *handler) refusalOf(r *http.Request, err error) *refusal.Error {
+	if refused, ok := errors.AsType[*refusal.Error](err); ok {
+		return refused
+	}
+	h.log.ErrorContext(r.Context(), "internal error", "method", r.Method, "path", r.URL.Path, "error", err)
+	return refusal.Internal.New("this is a defect of the server or of its data; its log has more")
+}
+
+// refuse writes the problem document (RFC 9457) of a refusal that answers err.
+func refuse(w http.ResponseWriter, err error, refused *refusal.Error) {
+	switch other, ok := errors.AsType[*executor.OtherBuild](err); {
+	case !ok:
+	case other.Soft:
+		w.Header().Set(OwnerHeader, other.Build)
+	default:
 		w.Header().Set(BuildHeader, other.Build)
 	}
-	return WriteProblem(w, refused)
+	WriteProblem(w, refused)
 }
 
 // WriteProblem answers a request with the problem document of a refusal and with how long the
@@ -175,9 +203,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 // its CostHeader is set already.
 func WriteProblem(w http.ResponseWriter, refused *refusal.Error) (status int) {
 	p := problem.Of(refused)
-	if p.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
-	}
+	setRetryAfter(w, p.RetryAfter)
 	if w.Header().Get(CostHeader) == "" {
 		w.Header().Set(CostHeader, meter.Cost{}.String())
 	}

@@ -103,6 +103,25 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// An operation that may be refused because it needs another build may also be refused because that
+// build cannot be reached.
+func TestOtherBuildsMayBeBusy(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, o := range operations(t) {
+		outcomes := o.Outcomes()
+		if !slices.Contains(outcomes, "409 urn:weft:problem:other-build") {
+			continue
+		}
+		if n++; !slices.Contains(outcomes, "503 urn:weft:problem:busy") {
+			t.Errorf("%s may be refused for another build, and openapi.yaml does not say that it may be busy", o.ID)
+		}
+	}
+	if n == 0 {
+		t.Error("openapi.yaml has no operation that another build may have to carry out")
+	}
+}
+
 // The document is served as it is.
 func TestDocumentIsServed(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
@@ -119,6 +138,9 @@ var unscripted = map[string]string{
 	"403 urn:weft:problem:forbidden":                         "the local server alone: internal/local, TestPages",
 	"500 urn:weft:problem:internal":                          "a defect: internal/function has a request that panics",
 	"413 urn:weft:problem:too-large":                         "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: internal/function",
+	"listTypes 503 urn:weft:problem:busy":                    "package function, TestRequestsThatAreNotForwarded",
+	"getType 503 urn:weft:problem:busy":                      "package function, TestRequestsThatAreNotForwarded",
+	"getDocument 503 urn:weft:problem:busy":                  "package function, TestRequestsThatAreNotForwarded",
 	"getDocument 200":                                        "the document is too long for a script: TestDocumentIsServed",
 	"retryActivity 503 urn:weft:problem:outcome-unknown":     "package executor, TestRetryWhoseRecordIsLost",
 	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package executor, TestBeatWhoseRecordIsLost",
@@ -134,6 +156,8 @@ var unscripted = map[string]string{
 	"changeBatchRate 409 urn:weft:problem:update-limit":      "the same way as triggerSchedule's",
 	"stopBatch 409 urn:weft:problem:update-limit":            "the same way as triggerSchedule's",
 	"redriveQueue 503 urn:weft:problem:busy":                 "TestRedriveAnswers",
+	"getWebhookSecret 200":                                   "the secret is another each time: TestExamples",
+	"getWebhookSecret 503 urn:weft:problem:busy":             "the same way as listWorkflows",
 	"406 urn:weft:problem:not-acceptable":                    "scripts have no headers: TestNoEvents",
 }
 

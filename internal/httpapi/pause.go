@@ -22,7 +22,7 @@ func (h *handler) pauseRun(r *http.Request, body schema.PauseRequest) (int, *sch
 }
 
 func (h *handler) resumeRun(r *http.Request, body schema.PauseRequest) (int, *schema.PauseResponse, error) {
-	c, err := h.service.Process.Parser().Pause(r.PathValue("id"), runID(r), &body)
+	c, err := h.service.Process.Parser().Resume(r.PathValue("id"), runID(r), &body)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -144,15 +144,7 @@ var situations = map[string]func(s *arranged){
 // refusalIn returns a line with the refusal of an operation's request in a situation, or nothing if
 // the request succeeds.
 func refusalIn(t *testing.T, situation func(*arranged), o *apitest.Operation) string {
-	s := &arranged{t: t, d: testbed.New(t)}
-	s.p = s.d.Start(executor.Options{}, testbed.Workload("build-1")...)
-	s.first = string(start(t, s.p, `{"workflowId":"a","type":"counter"}`).RunID)
-	s.waiting = string(start(t, s.p, `{"workflowId":"w","type":"waiter"}`).RunID)
-	s.do(s.p, http.MethodPost, "/v1/schedules", hourly)
-	s.do(s.p, http.MethodPost, "/v1/batches", slowly)
-	s.do(s.p, http.MethodPost, workflows+"/a/signals/poke", `{"input":"fail"}`)
-	s.do(s.p, http.MethodPost, workflows+"/a/updates/nap", `{"updateId":"add","input":"1h","waitFor":"accepted"}`)
-	time.Sleep(time.Millisecond) // until the waiter's function has returned
+	s := arrange(t)
 	situation(s)
 	target, body := requestOf(o, s.first, s.waiting)
 	a := s.p.Do(o.Method, target, body)
@@ -162,6 +154,20 @@ func refusalIn(t *testing.T, situation func(*arranged), o *apitest.Operation) st
 	var problem struct{ Type string }
 	a.Into(t, &problem)
 	return fmt.Sprintln(o.ID, a.Status, strings.TrimPrefix(problem.Type, "urn:weft:problem:"))
+}
+
+// arrange arranges what all situations begin with.
+func arrange(t *testing.T) *arranged {
+	s := &arranged{t: t, d: testbed.New(t)}
+	s.p = s.d.Start(executor.Options{}, testbed.Workload("build-1")...)
+	s.first = string(start(t, s.p, `{"workflowId":"a","type":"counter"}`).RunID)
+	s.waiting = string(start(t, s.p, `{"workflowId":"w","type":"waiter"}`).RunID)
+	s.do(s.p, http.MethodPost, "/v1/schedules", hourly)
+	s.do(s.p, http.MethodPost, "/v1/batches", slowly)
+	s.do(s.p, http.MethodPost, workflows+"/a/signals/poke", `{"input":"fail"}`)
+	s.do(s.p, http.MethodPost, workflows+"/a/updates/nap", `{"updateId":"add","input":"1h","waitFor":"accepted"}`)
+	time.Sleep(time.Millisecond) // until the waiter's function has returned
+	return s
 }
 
 // requestOf returns a valid request of an operation, about the workflow a with this run, the

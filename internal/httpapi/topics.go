@@ -27,7 +27,7 @@ func (h *handler) topics(r *http.Request) (int, *schema.TopicsResponse, error) {
 
 func (h *handler) topic(r *http.Request) (int, *schema.TopicResponse, error) {
 	q := r.URL.Query()
-	of, err := h.service.Process.Parser().Topic(r.PathValue("id"), runID(r), r.PathValue("topic"), command.TopicItems{From: q.Get("from"), Limit: q.Get("limit"), Wait: q.Get("wait")})
+	of, err := waiting(h.service.Process.Parser(), r).Topic(r.PathValue("id"), runID(r), r.PathValue("topic"), command.TopicItems{From: q.Get("from"), Limit: q.Get("limit"), Wait: q.Get("wait")})
 	if err != nil {
 		return 0, nil, err
 	}

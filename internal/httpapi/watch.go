@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
@@ -60,13 +61,60 @@ func resumeAt(answer any) string {
 	return ""
 }
 
+// WaitedHeader is the header of a request that waits. It says how long its caller has waited since
+// the last news, with the requests of the same call before it, as "3.25s". Without it, that is not
+// at all.
+const WaitedHeader = "Weft-Waited"
+
+// waiting returns the parser of a request that may wait, whose usual parser is p.
+func waiting(p *command.Parser, r *http.Request) *command.Parser {
+	streams := r.Context().Value(streamKey{}) != nil
+	waited := r.Header.Values(WaitedHeader)
+	if len(waited) == 0 && !streams {
+		return p
+	}
+	waits := *p
+	waits.Waited, waits.Streams = waited, streams
+	return &waits
+}
+
+type streamKey struct{}
+
+// InStream returns a context for a request whose answer becomes a part of a stream of server-sent
+// events. It is held until the soft limit, because its reader does not pause between answers.
+func InStream(ctx context.Context) context.Context {
+	return context.WithValue(ctx, streamKey{}, true)
+}
+
+// retryAfter returns how long the caller of an answer pauses before the next request; 0 is not at
+// all.
+func retryAfter(answer any) time.Duration {
+	switch a := answer.(type) {
+	case *schema.ResultResponse:
+		return time.Duration(a.RetryAfter)
+	case *schema.StartResponse:
+		if a.Outcome != nil {
+			return time.Duration(a.Outcome.RetryAfter)
+		}
+	case *schema.UpdateResponse:
+		return time.Duration(a.RetryAfter)
+	case historyPage:
+		return time.Duration(a.RetryAfter)
+	case *schema.TopicResponse:
+		return time.Duration(a.RetryAfter)
+	case *schema.ListResponse:
+		return time.Duration(a.RetryAfter)
+	}
+	return 0
+}
+
 func (h *handler) history(r *http.Request) (int, historyPage, error) {
 	q := r.URL.Query()
 	size, err := pageSize(q, "events", command.MostEvents, command.MostEvents)
 	if err != nil {
 		return 0, historyPage{}, err
 	}
-	of, err := h.service.Process.Parser().HistoryPage(r.PathValue("id"), runID(r), command.HistoryPage{PageToken: q.Get("pageToken"), From: q.Get("from"), Size: size, Wait: q.Get("wait")})
+	of, err := waiting(h.service.Process.Parser(), r).HistoryPage(r.PathValue("id"), runID(r), command.HistoryPage{PageToken: q.Get("pageToken"), From: q.Get("from"), Size: size, Wait: q.Get("wait")})
 	if err != nil {
 		return 0, historyPage{}, err
 	}
@@ -77,7 +125,7 @@ func (h *handler) history(r *http.Request) (int, historyPage, error) {
 	if !takeRoom(r.Context()) {
 		return 0, historyPage{}, refusal.Busy.New("the server's memory for answers is in use: send the request again")
 	}
-	answer := historyPage{WorkflowID: r.PathValue("id"), RunID: page.RunID, Next: of.From()}
+	answer := historyPage{WorkflowID: r.PathValue("id"), RunID: page.RunID, Next: of.From(), RetryAfter: page.RetryAfter}
 	if answer.Events, err = fitting(page.Events); err != nil {
 		return 0, historyPage{}, err
 	}
@@ -102,12 +150,13 @@ type historyPage struct {
 	Next          int64             `json:"next"`
 	Closed        bool              `json:"closed"`
 	NewRunID      history.RunID     `json:"newRunId,omitempty"`
+	RetryAfter    schema.Duration   `json:"retryAfter,omitempty"`
 }
 
 // awaitList answers a list that may wait for another version of its page.
 func (h *handler) awaitList(r *http.Request, l *command.List) (int, *schema.ListResponse, error) {
 	q := r.URL.Query()
-	c, err := h.service.Process.Parser().AwaitList(l, q.Get("version"), q.Get("wait"))
+	c, err := waiting(h.service.Process.Parser(), r).AwaitList(l, q.Get("version"), q.Get("wait"))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -119,7 +119,7 @@ func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger)
 	world := host.NewMachine()
 	defer world.Close()
 	p := ports{dial(given.Parent)}
-	process := assembly.NewProcess(assembly.Config{Ports: given.lacks(assembly.PortsOf(p, p, p)), Registry: registry, Host: world, Options: o, Comments: docs.Add})
+	process := assembly.NewProcess(assembly.Config{Ports: given.lacks(assembly.PortsOf(p, p, p)), Registry: registry, Host: world, Options: o, Comments: docs.Add, Notifies: true})
 	mux := http.NewServeMux()
 	mux.Handle("/", shortly(process.API))
 	serveWork(mux, process, code, p, log)

@@ -247,7 +247,7 @@ func (s *stream) ask(wait time.Duration) *message {
 	ask.Header.Set("Accept", "application/json")
 	ask.Header.Del("Last-Event-ID")
 	m := &message{stream: s, header: http.Header{}}
-	ask = ask.WithContext(httpapi.WithMore(ask.Context(), func() { m.more = true }))
+	ask = ask.WithContext(httpapi.WithMore(httpapi.InStream(ask.Context()), func() { m.more = true }))
 	s.handler.api.ServeHTTP(m, ask)
 	m.end()
 	return m

@@ -36,6 +36,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/live"
+	"github.com/seed-41655fb1/weft/internal/observe/calls"
 	"github.com/seed-41655fb1/weft/internal/page"
 	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/internal/webguard"
@@ -245,7 +246,7 @@ func (o *Options) setDefaults() {
 	o.DeleteEvery = cmp.Or(o.DeleteEvery, time.Duration(defaults.DeleteEvery))
 	o.DeleteAtOnce = cmp.Or(o.DeleteAtOnce, *defaults.DeleteAtOnce)
 	if o.Executor.Build == "" {
-		o.Executor.Build = buildID()
+		o.Executor.Build = BuildID()
 	}
 	o.budgets = newBudgets(o.MemoryLimit)
 	o.Executor.Logger, o.Executor.LogTexts, o.Executor.CommandFlags = o.Log, o.LogFailures == LogText, o.commandFlags()
@@ -274,14 +275,15 @@ func (o *Options) checkDeletion() error {
 // serve returns the server over a backend.
 func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[string]int) (*Server, error) {
 	o.Executor.CacheBytes = cmp.Or(o.Executor.CacheBytes, int(o.budgets.cache))
-	kept := codec.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
+	failing := calls.New(calls.Options{Observe: o.Executor.Observe, Log: o.Log})
+	kept := codec.Options{Keys: failing.Keys(o.Keys), Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
-		kept.Blobs = b.blobs
+		kept.Blobs = failing.Blobs(b.blobs)
 	}
 	codec := codec.New(kept)
 	tidy := b.tidy
 	b.tidy = func(ctx context.Context, atOnce int) (int, error) {
-		_, err := codec.Tidy(ctx, b.ports.Log)
+		_, err := codec.Tidy(ctx, failing.Log(b.ports.Log))
 		n, tidyErr := tidy(ctx, atOnce)
 		return n, errors.Join(err, tidyErr)
 	}
@@ -300,8 +302,8 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	world := world{host.NewMachine(), o.now}
 	o.Executor.WhyRefused = whyRefused
 	process := assembly.NewProcess(assembly.Config{
-		Ports: b.ports, Receiver: b.receiver, Registry: registry, Host: world, Codec: codec, Options: o.Executor, Concurrency: o.Concurrency, TaskQueues: taskQueues,
-		Comments: docs.Add,
+		Ports: b.ports, Receiver: b.receiver, Registry: registry, Host: world, Codec: codec, Calls: failing, Options: o.Executor, Concurrency: o.Concurrency, TaskQueues: taskQueues,
+		Comments: docs.Add, Notifies: true,
 	})
 	s := &Server{
 		Service: process.Service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
@@ -512,9 +514,9 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.backend.close())
 }
 
-// buildID names the program by a hash of its file: another build has another name, even for the
+// BuildID names the program by a hash of its file: another build has another name, even for the
 // same version. It reads the file once.
-var buildID = sync.OnceValue(func() string {
+var BuildID = sync.OnceValue(func() string {
 	const unknown = "unknown"
 	path, err := os.Executable()
 	if err != nil {

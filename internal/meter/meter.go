@@ -4,8 +4,11 @@ package meter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/seed-41655fb1/weft/store"
 )
 
 // Cost is what something cost.
@@ -36,7 +39,32 @@ func (c Cost) String() string {
 }
 
 // Meter adds up costs. Its zero value is ready to use, by many goroutines.
-type Meter struct{ writes, lost, reads, messages, puts, gets atomic.Int64 }
+type Meter struct {
+	writes, lost, reads, messages, puts, gets atomic.Int64
+	waits                                     atomic.Int32
+}
+
+// Waits is what some work waits for.
+type Waits int32
+
+// What work waits for.
+const (
+	// ForNothing here: its last call was answered.
+	ForNothing Waits = iota
+	// ForStore and ForQueue: the last call is in flight, or has failed.
+	ForStore
+	ForQueue
+	// ForRace: others wrote first.
+	ForRace
+)
+
+// WaitsOf returns what the work of a context waits for, as the last of its calls shows.
+func WaitsOf(ctx context.Context) Waits {
+	if c := of(ctx); c != nil {
+		return Waits(c.meter.waits.Load())
+	}
+	return ForNothing
+}
 
 // Cost returns the sum so far.
 func (m *Meter) Cost() Cost {
@@ -79,6 +107,25 @@ func (c *chain) add(cost Cost) {
 		c.meter.messages.Add(cost.Messages)
 		c.meter.puts.Add(cost.BlobPuts)
 		c.meter.gets.Add(cost.BlobGets)
+	}
+}
+
+// begin records that a call is in flight.
+func (c *chain) begin(w Waits) *chain {
+	for m := c; m != nil; m = m.outer {
+		m.meter.waits.Store(int32(w))
+	}
+	return c
+}
+
+// end records the error of the last call.
+func (c *chain) end(err error) {
+	if err == nil {
+		c.begin(ForNothing)
+		return
+	}
+	if _, lost := errors.AsType[*store.Conflict](err); lost || errors.Is(err, store.ErrStale) {
+		c.begin(ForRace)
 	}
 }
 

@@ -131,3 +131,73 @@ func TestHeader(t *testing.T) {
 		}
 	}
 }
+
+// A context shows what its work waits for: a call that has not been answered, and a race.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	outer, _ := meter.With(context.Background())
+	ctx, _ := meter.With(outer)
+	waits := func(what string, want meter.Waits) {
+		t.Helper()
+		if inner, all := meter.WaitsOf(ctx), meter.WaitsOf(outer); inner != want || all != want {
+			t.Errorf("%s: it waits for %d, and the request around it for %d, want %d", what, inner, all, want)
+		}
+	}
+	waits("before any call", meter.ForNothing)
+	log := meter.Log(&inCall{during: func() { waits("in a call to the store", meter.ForStore) }})
+	if err := log.Append(ctx, store.Item{}); err != nil {
+		t.Fatal(err)
+	}
+	waits("after it", meter.ForNothing)
+	for _, c := range []struct {
+		err  error
+		want meter.Waits
+	}{
+		{store.ErrThrottled, meter.ForStore},
+		{store.ErrUnknown, meter.ForStore},
+		{errors.New("access denied"), meter.ForStore},
+		{&store.Conflict{}, meter.ForRace},
+		{store.ErrStale, meter.ForRace},
+		{nil, meter.ForNothing},
+	} {
+		failing := &ports{c.err}
+		for what, call := range map[string]func() error{
+			"a put":            func() error { return meter.Log(failing).Append(ctx, store.Item{}) },
+			"an attempt":       func() error { return meter.Attempts(failing).RecordAttempt(ctx, store.Attempt{}) },
+			"timers":           func() error { return meter.Timers(failing).PutTimers(ctx, nil) },
+			"a read":           func() error { _, err := meter.Log(failing).Forward(ctx, store.Key{}, 1); return err },
+			"a read of a run":  func() error { _, err := meter.Log(failing).Backward(ctx, "w", store.Key{}, store.Key{}, 1); return err },
+			"a read of record": func() error { _, err := meter.Attempts(failing).ReadAttempts(ctx, "w", 1); return err },
+		} {
+			if err := call(); !errors.Is(err, c.err) {
+				t.Fatal(err)
+			}
+			waits(fmt.Sprint(what, " that returned ", c.err), c.want)
+		}
+	}
+	refused := errors.New("no such queue")
+	sender := meter.Sender(&inCall{ports{refused}, func() { waits("in a call to a queue", meter.ForQueue) }})
+	if err := sender.Send(ctx, "q"); !errors.Is(err, refused) {
+		t.Fatal(err)
+	}
+	waits("after a send that failed", meter.ForQueue)
+	if got := meter.WaitsOf(context.Background()); got != meter.ForNothing {
+		t.Errorf("without a meter it waits for %d", got)
+	}
+}
+
+// inCall calls during in each put and each send.
+type inCall struct {
+	ports
+	during func()
+}
+
+func (c *inCall) Append(context.Context, ...store.Item) error {
+	c.during()
+	return c.err
+}
+
+func (c *inCall) Send(context.Context, string, ...queue.Message) error {
+	c.during()
+	return c.err
+}

@@ -13,6 +13,9 @@ type sender struct{ inner queue.Sender }
 
 // Send counts the messages.
 func (s *sender) Send(ctx context.Context, q string, messages ...queue.Message) error {
-	of(ctx).add(Cost{Messages: int64(len(messages))})
-	return s.inner.Send(ctx, q, messages...)
+	c := of(ctx).begin(ForQueue)
+	c.add(Cost{Messages: int64(len(messages))})
+	err := s.inner.Send(ctx, q, messages...)
+	c.end(err)
+	return err
 }

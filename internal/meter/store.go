@@ -15,8 +15,10 @@ type log struct{ inner store.Log }
 
 // Append counts a write for each item, or a lost race.
 func (l *log) Append(ctx context.Context, items ...store.Item) error {
+	c := of(ctx).begin(ForStore)
 	err := l.inner.Append(ctx, items...)
-	of(ctx).write(err, int64(len(items)))
+	c.write(err, int64(len(items)))
+	c.end(err)
 	return err
 }
 
@@ -35,14 +37,20 @@ func (c *chain) write(err error, n int64) {
 
 // Backward counts a read.
 func (l *log) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
-	of(ctx).read()
-	return l.inner.Backward(ctx, workflow, before, until, limit)
+	c := of(ctx).begin(ForStore)
+	c.read()
+	page, err := l.inner.Backward(ctx, workflow, before, until, limit)
+	c.end(err)
+	return page, err
 }
 
 // Forward counts a read.
 func (l *log) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
-	of(ctx).read()
-	return l.inner.Forward(ctx, from, limit)
+	c := of(ctx).begin(ForStore)
+	c.read()
+	page, err := l.inner.Forward(ctx, from, limit)
+	c.end(err)
+	return page, err
 }
 
 // Attempts counts what goes through a store of attempts.
@@ -52,15 +60,20 @@ type attempts struct{ inner store.Attempts }
 
 // RecordAttempt counts a write, or a lost race.
 func (a *attempts) RecordAttempt(ctx context.Context, at store.Attempt) error {
+	c := of(ctx).begin(ForStore)
 	err := a.inner.RecordAttempt(ctx, at)
-	of(ctx).write(err, 1)
+	c.write(err, 1)
+	c.end(err)
 	return err
 }
 
 // ReadAttempts counts a read.
 func (a *attempts) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
-	of(ctx).read()
-	return a.inner.ReadAttempts(ctx, workflow, run)
+	c := of(ctx).begin(ForStore)
+	c.read()
+	all, err := a.inner.ReadAttempts(ctx, workflow, run)
+	c.end(err)
+	return all, err
 }
 
 // Timers counts what goes through a store of timers.
@@ -70,8 +83,10 @@ type timers struct{ inner store.Timers }
 
 // PutTimers counts a write for each timer.
 func (t *timers) PutTimers(ctx context.Context, ts []store.Timer) error {
+	c := of(ctx).begin(ForStore)
 	err := t.inner.PutTimers(ctx, ts)
-	of(ctx).write(err, int64(len(ts)))
+	c.write(err, int64(len(ts)))
+	c.end(err)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // Event is something that has happened. Its types are those of this file.
@@ -145,13 +146,23 @@ type Request struct {
 	// have one.
 	InTrace bool
 	// Header returns a header of the request; it has the caller's trace context.
-	Header       func(name string) string
-	Status       int
-	Cost         meter.Cost
+	Header func(name string) string
+	Status int
+	// Cause is what it failed by; empty if it did not fail, or nobody knows.
+	Cause refusal.Cause
+	// Slow says that it took longer than a request should.
+	Slow bool
+	// Left says that the caller had left, so that the answer reaches nobody.
+	Left bool
+	Cost meter.Cost
+	// Began is when it arrived, and Ended when its answer was known.
 	Began, Ended time.Time
 
 	carried carried
 }
+
+// Took returns how long the request took, without the time for which it waited on purpose.
+func (r *Request) Took() time.Duration { return r.Ended.Sub(r.Began) - r.waited() }
 
 // Spent is what the handling of messages has cost.
 type Spent struct{ meter.Cost }
@@ -174,6 +185,26 @@ type Held struct {
 type Unhandled struct {
 	Run
 	Signal string
+}
+
+// LateTimers are timers in the table that a sweep found overdue. Lag is the age of the earliest.
+type LateTimers struct{ Lag time.Duration }
+
+// LateCheck is a step of the slow check that failed, or whose walk takes too long.
+type LateCheck struct{}
+
+// ProbeFailed is a beat of the probe that failed, or before which the last one had not completed.
+type ProbeFailed struct{}
+
+// Returned are messages that were returned to their queue although they had been received often
+// before.
+type Returned struct{ Messages int }
+
+// LettersLeft are the messages that a queue of dead letters has.
+type LettersLeft struct {
+	// Queue is the queue that they came from.
+	Queue   string
+	Letters int64
 }
 
 // DeadLetter is a message that was received too often.

@@ -113,10 +113,27 @@ func RequestOf(ctx context.Context) *Request {
 	return r
 }
 
-// carried says which run a request was carried out on.
+// carried says which run a request was carried out on, and how long it waited on purpose.
 type carried struct {
-	mu  sync.Mutex
-	run *Run
+	mu   sync.Mutex
+	run  *Run
+	wait time.Duration
+}
+
+// Waited records that the request of this context has waited on purpose: for news that its caller
+// wants, and not for a store, a lock or code.
+func Waited(ctx context.Context, d time.Duration) {
+	if r := RequestOf(ctx); r != nil {
+		r.carried.mu.Lock()
+		defer r.carried.mu.Unlock()
+		r.carried.wait += d
+	}
+}
+
+func (r *Request) waited() time.Duration {
+	r.carried.mu.Lock()
+	defer r.carried.mu.Unlock()
+	return r.carried.wait
 }
 
 // On records the run that the request of this context was carried out on.

@@ -142,6 +142,9 @@ func (r *Reset) describe() (string, []slog.Attr) {
 
 func (r *Request) describe() (string, []slog.Attr) {
 	attrs := []slog.Attr{slog.String("method", r.Method), slog.String("route", r.Route), slog.Int("status", r.Status), slog.String("cost", r.Cost.String()), took(r.Began, r.Ended)}
+	if r.Cause != "" {
+		attrs = append(attrs, slog.String("cause", string(r.Cause)))
+	}
 	if run := r.Run(); run != nil {
 		attrs = append(run.attrs(), attrs...)
 	}
@@ -153,8 +156,13 @@ func (l *LostRace) describe() (string, []slog.Attr) {
 }
 
 // Other lines of the log report these events.
-func (*Spent) describe() (string, []slog.Attr)      { return "", nil }
-func (*Hung) describe() (string, []slog.Attr)       { return "", nil }
-func (*DeadLetter) describe() (string, []slog.Attr) { return "", nil }
-func (*Held) describe() (string, []slog.Attr)       { return "", nil }
-func (*Unhandled) describe() (string, []slog.Attr)  { return "", nil }
+func (*Spent) describe() (string, []slog.Attr)       { return "", nil }
+func (*Hung) describe() (string, []slog.Attr)        { return "", nil }
+func (*DeadLetter) describe() (string, []slog.Attr)  { return "", nil }
+func (*LettersLeft) describe() (string, []slog.Attr) { return "", nil }
+func (*Returned) describe() (string, []slog.Attr)    { return "", nil }
+func (*LateTimers) describe() (string, []slog.Attr)  { return "", nil }
+func (*ProbeFailed) describe() (string, []slog.Attr) { return "", nil }
+func (*LateCheck) describe() (string, []slog.Attr)   { return "", nil }
+func (*Held) describe() (string, []slog.Attr)        { return "", nil }
+func (*Unhandled) describe() (string, []slog.Attr)   { return "", nil }

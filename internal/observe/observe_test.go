@@ -26,7 +26,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range observe.Metrics {
-		unit := map[observe.Unit]string{observe.Count: "count", observe.Milliseconds: "ms"}[m.Unit]
+		unit := map[observe.Unit]string{observe.Count: "count", observe.Milliseconds: "ms", observe.Seconds: "s"}[m.Unit]
 		if row := fmt.Sprintf("| `%s` | `%s` | %s | %s |\n", m.Name, m.OTel, unit, m.Text); !strings.Contains(string(text), row) {
 			t.Errorf("docs/observability.md lacks %s", row)
 		}
@@ -125,5 +125,28 @@ func TestSpanOfALine(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	if !strings.Contains(lines[0], "span_id=s1") || !strings.Contains(lines[1], "span_id=s2") || !strings.Contains(lines[1], "k=v") {
 		t.Errorf("the log is\n%s", out.String())
+	}
+}
+
+// Whatever happens to the runs of the probe adds to health metrics only.
+func TestMetricsOfTheProbe(t *testing.T) {
+	t.Parallel()
+	for typ, want := range map[string]bool{"order": true, history.ProbeWorkflow: false} {
+		others, health := 0, 0
+		r := observe.Run{Type: typ}
+		for _, e := range []observe.Event{
+			&observe.Task{Run: r, Failure: "panic", Stuck: true}, &observe.Update{Run: r, Outcome: observe.Accepted}, &observe.Attempt{Run: r, Outcome: observe.Failed}, &observe.Unhandled{Run: r}, &observe.Held{Run: r},
+		} {
+			observe.Measure(e, func(m *observe.Metric, _ float64) {
+				if m.Health {
+					health++
+				} else {
+					others++
+				}
+			})
+		}
+		if health != 4 || (others > 0) != want {
+			t.Errorf("%s: %d health metrics, %d others", typ, health, others)
+		}
 	}
 }

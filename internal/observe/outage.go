@@ -21,7 +21,7 @@ type Outage struct {
 	said   bool      // there was a line, and none about the end
 }
 
-// Fails counts a failure, and logs it if a line is due.
+// Fails counts a failure, and logs it if a line is due. err may be nil.
 func (o *Outage) Fails(log *slog.Logger, level slog.Level, now time.Time, message string, err error, args ...any) {
 	o.mu.Lock()
 	o.failed++
@@ -32,7 +32,9 @@ func (o *Outage) Fails(log *slog.Logger, level slog.Level, now time.Time, messag
 	}
 	o.mu.Unlock()
 	if due {
-		args = append(args, "error", err)
+		if err != nil {
+			args = append(args, "error", err)
+		}
 		if times > 1 {
 			args = append(args, "times", times)
 		}
@@ -54,5 +56,41 @@ func (o *Outage) Works(log *slog.Logger, message string, args ...any) {
 			args = append(args, "times", failed)
 		}
 		log.Info(message, args...)
+	}
+}
+
+// Outages are repeated failures of several causes, which the program knows. Each cause has its own
+// lines. The zero value is ready.
+type Outages struct {
+	mu  sync.Mutex
+	all []*causedOutage
+}
+
+type causedOutage struct {
+	cause string
+	Outage
+}
+
+// Of returns the outage of a cause.
+func (o *Outages) Of(cause string) *Outage {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, known := range o.all {
+		if known.cause == cause {
+			return &known.Outage
+		}
+	}
+	n := &causedOutage{cause: cause}
+	o.all = append(o.all, n)
+	return &n.Outage
+}
+
+// Work is Works for each of the outages. Its lines have their causes.
+func (o *Outages) Work(log *slog.Logger, message string) {
+	o.mu.Lock()
+	all := o.all
+	o.mu.Unlock()
+	for _, known := range all {
+		known.Works(log, message, "cause", known.cause)
 	}
 }

@@ -54,3 +54,30 @@ func TestOutage(t *testing.T) {
 	fails(1, 0)
 	want(begins)
 }
+
+// Each cause of an outage has its own lines, and all that had one end together.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	log := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	var all Outages
+	now := time.Unix(1000, 0)
+	for range 3 {
+		for _, cause := range []string{"store", "queue"} {
+			all.Of(cause).Fails(log, slog.LevelWarn, now, "refused", nil, "cause", cause)
+		}
+	}
+	all.Of("contention")
+	all.Work(log, "works")
+	all.Work(log, "works")
+	want := "level=WARN msg=refused cause=store\nlevel=WARN msg=refused cause=queue\n" +
+		"level=INFO msg=works cause=store times=2\nlevel=INFO msg=works cause=queue times=2\n"
+	if text.String() != want {
+		t.Errorf("the log is\n%swant\n%s", text.String(), want)
+	}
+}

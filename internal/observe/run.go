@@ -24,6 +24,9 @@ type Run struct {
 	TraceParent string
 }
 
+// about returns the run that an event is about.
+func (r *Run) about() *Run { return r }
+
 // TraceID is the id of the trace of the run's workflow, and SpanID that of a span in it.
 type (
 	TraceID [16]byte

@@ -18,6 +18,8 @@ type Telemetry interface {
 type Settings struct {
 	// Namespace is the Weft namespace of the deployment.
 	Namespace string
+	// Deployment is the deployment's name; empty is the namespace.
+	Deployment string
 	// Service names the process, unless the environment does.
 	Service string
 	// Function says that the process is a Lambda function: it is frozen between invocations, and is

@@ -20,16 +20,27 @@ const (
 	StandardRequest = 0.40 / Million // SQS, 64 KB
 	FIFORequest     = 0.50 / Million // SQS, 64 KB
 
-	Invocation = 0.20 / Million // Lambda
-	GigaSecond = 0.0000133334   // Lambda, arm64
+	Invocation    = 0.20 / Million // Lambda
+	GigaSecond    = 0.0000133334   // Lambda, arm64
+	GigaSecondX86 = 0.0000166667   // Lambda, x86_64
 
 	HTTPRequest = 1.00 / Million // API Gateway, HTTP API; a function URL costs nothing more
+	RESTRequest = 3.50 / Million // API Gateway, REST API
 
-	KeyRequest = 3.0 / Million // KMS; a key is $1 a month
+	// Event is an event that a program puts on an event bus of EventBridge, for each 64 KB. Its
+	// price was read in copies of AWS's page.
+	Event = 1.00 / Million
+	// RuleEvent is an event of a scheduled rule of EventBridge. It is an upper bound: no price of
+	// scheduled ones was found.
+	RuleEvent = Event
+
+	KeyRequest = 3.0 / Million // KMS
+	KeyMonth   = 1.00          // KMS, a key and month
 	BlobPut    = 5.0 / Million // S3, a PUT or a LIST
 	BlobGet    = 0.4 / Million // S3, a GET
 
 	Logged       = 0.50 // CloudWatch Logs, a GB that is taken in, without its tiers
+	LogStorage   = 0.03 // CloudWatch Logs, a GB-month, compressed
 	AlarmMetric  = 0.10 // CloudWatch, a metric of an alarm and month
 	CustomMetric = 0.30 // CloudWatch, a metric and month
 )

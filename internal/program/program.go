@@ -8,13 +8,15 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	batch "github.com/seed-41655fb1/weft/internal/batch/flow"
 	"github.com/seed-41655fb1/weft/internal/bridge"
+	notify "github.com/seed-41655fb1/weft/internal/notify/flow"
+	probe "github.com/seed-41655fb1/weft/internal/probe/flow"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // own returns Weft's own workflows. Each program has them.
 func own() []workflow.Registration {
-	return []workflow.Registration{flow.Registration(), batch.Registration()}
+	return []workflow.Registration{flow.Registration(), batch.Registration(), probe.Registration(), notify.Registration()}
 }
 
 // Registry returns a registry of these workflows and activities, and of Weft's own workflows. If

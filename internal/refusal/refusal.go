@@ -97,6 +97,25 @@ var kinds = map[Kind]about{
 	Internal:         {"Internal error", nil},
 }
 
+// Cause is what a request failed by. It is for operators: no answer has it.
+type Cause string
+
+// The causes.
+const (
+	// ByStore is a store that refuses, throttles or does not answer.
+	ByStore Cause = "store"
+	// ByQueue is a queue that does so.
+	ByQueue Cause = "queue"
+	// ByContention is other requests and messages to the same workflow.
+	ByContention Cause = "contention"
+	// ByCode is workflow code that fails or hangs.
+	ByCode Cause = "code"
+	// ByBuild is another build that could not be reached.
+	ByBuild Cause = "build"
+	// ByDefect is a defect of the server or of its data.
+	ByDefect Cause = "defect"
+)
+
 // Title returns the title of the kind.
 func (k Kind) Title() string { return kinds[k].title }
 
@@ -109,10 +128,14 @@ func (k Kind) Is(target error) bool {
 	return condition != nil && condition.Is(target)
 }
 
-// New returns a refusal of this kind with a detail.
+// New returns a refusal of this kind with a detail. Its cause is ByCode for NotReady and ByDefect
+// for Internal; the other kinds have none: see By.
 func (k Kind) New(format string, args ...any) *Error {
-	return &Error{Kind: k, Detail: fmt.Sprintf(format, args...)}
+	return &Error{Kind: k, Detail: fmt.Sprintf(format, args...), Cause: causes[k]}
 }
+
+// causes are the causes of the kinds that have only one.
+var causes = map[Kind]Cause{NotReady: ByCode, Internal: ByDefect}
 
 // Error refuses a request.
 type Error struct {
@@ -125,6 +148,23 @@ type Error struct {
 	At string
 	// Known are the names that exist, if the request has one that does not.
 	Known []string
+	// Cause is what the request failed by; empty if it is the caller's to change, or is not known.
+	Cause Cause
+}
+
+// By returns the refusal with a cause.
+func (e *Error) By(c Cause) *Error {
+	n := *e
+	n.Cause = c
+	return &n
+}
+
+// CauseOf returns the cause of the refusal that an error is; empty if it has none.
+func CauseOf(err error) Cause {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Cause
+	}
+	return ""
 }
 
 // AtPlaceOf returns the refusal with the place of an error in the request. at is the place if the

@@ -67,6 +67,7 @@ func again(in *engine.Instance, c *history.Commit) error {
 	}
 	made := *c
 	made.Commands, made.Status = result.Commands, result.Status
+	chained(made.Commands, c.Commands)
 	follows(&made, c.NextRun())
 	want, err := history.Encode(c)
 	if err != nil {
@@ -108,6 +109,16 @@ func follows(c *history.Commit, next history.RunID) {
 		return
 	}
 	history.SetNext(c.Commands[len(c.Commands)-1].Attributes, next)
+}
+
+// chained copies from the recorded activities what the settings of a deployment decide.
+func chained(made, recorded []history.Event) {
+	for i := range min(len(made), len(recorded)) {
+		a, ok := made[i].Attributes.(*history.ActivityTaskScheduled)
+		if b, same := recorded[i].Attributes.(*history.ActivityTaskScheduled); ok && same {
+			a.Inline = b.Inline
+		}
+	}
 }
 
 // accepted returns the updates that the task of a commit accepted.

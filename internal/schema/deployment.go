@@ -14,7 +14,8 @@ type QueueListResponse struct {
 
 // QueueSummary is a queue with what it holds.
 type QueueSummary struct {
-	// Name is workflow, timers, activities, or tasks-NAME for the task queue NAME.
+	// Name is workflow, timers, activities, or tasks-NAME for the task queue NAME; or unreadable,
+	// for the queue of dead letters that no version of Weft can read, which has no dead letters.
 	Name string `json:"name"`
 	// TaskQueue is the name of the task queue; absent for the default one and for other queues.
 	TaskQueue string `json:"taskQueue,omitempty"`
@@ -63,6 +64,20 @@ type DeadLetter struct {
 type RedriveResponse struct {
 	// Started is false if the dead letters are being moved already.
 	Started bool `json:"started"`
+}
+
+// WebhookSecretRequest asks for the secrets of a receiver by one of its URLs.
+type WebhookSecretRequest struct {
+	URL string `json:"url"`
+}
+
+// WebhookSecretResponse has the secrets that sign the notifications to a receiver.
+type WebhookSecretResponse struct {
+	// Origin is the scheme, the host and the port of the receiver. All its URLs have the same
+	// secrets.
+	Origin string `json:"origin"`
+	// Secrets are the current secret, and then the one before it, if that signs too.
+	Secrets []string `json:"secrets"`
 }
 
 // BuildListResponse lists the builds of a deployment.

@@ -55,6 +55,8 @@ type HistoryResponse struct {
 	// the run that follows, if there is one.
 	Closed   bool          `json:"closed,omitempty"`
 	NewRunID history.RunID `json:"newRunId,omitempty"`
+	// RetryAfter is how long a reader who waits pauses before the next request; 0 is not at all.
+	RetryAfter Duration `json:"retryAfter,omitempty"`
 }
 
 // Events lists the events of a run's log whose ids are from or higher: at most limit of them, and

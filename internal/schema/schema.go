@@ -46,6 +46,19 @@ type StartRequest struct {
 	// ExecutionTimeout is how long all runs together may take, as "1h30m"; if absent, without
 	// limit.
 	ExecutionTimeout Duration `json:"executionTimeout,omitempty"`
+	// Notify says who is notified when the run closes, or the last run that follows it: at most 4.
+	// With useExisting, they are added to the open run.
+	Notify []Notification `json:"notify,omitempty"`
+}
+
+// Notification is a receiver of the notification that a run has closed: a URL or the deployment's
+// event bus.
+type Notification struct {
+	// URL gets a signed request: see docs/notifications.md.
+	URL         string `json:"url,omitempty"`
+	EventBridge bool   `json:"eventBridge,omitempty"`
+	// Result sends the result too, or the text of the failure, in plain text.
+	Result bool `json:"result,omitempty"`
 }
 
 // RetryOf returns the form that a retry policy has in a request.
@@ -159,6 +172,9 @@ type UpdateResponse struct {
 	Known []string `json:"known,omitempty"`
 	// Started says whether this request opened the run; only for an update with a start.
 	Started *bool `json:"started,omitempty"`
+	// RetryAfter is how long a caller who waits for the outcome pauses before it asks for it; 0 is
+	// not at all.
+	RetryAfter Duration `json:"retryAfter,omitempty"`
 }
 
 // CompleteActivityRequest ends an attempt at an activity with a result.
@@ -260,6 +276,8 @@ type ResultResponse struct {
 	// NewRunID is the run that follows this one, if there is one: this run continued as new, is
 	// retried, has a next run by its cron expression, or was reset while it was open.
 	NewRunID history.RunID `json:"newRunId,omitempty"`
+	// RetryAfter is how long a caller who waits pauses before it asks again; 0 is not at all.
+	RetryAfter Duration `json:"retryAfter,omitempty"`
 }
 
 // WorkflowRun is what a list and a description have of a run.
@@ -283,6 +301,8 @@ type ListResponse struct {
 	NextPageToken string            `json:"nextPageToken,omitempty"`
 	// Version changes with anything that the page shows.
 	Version string `json:"version,omitempty"`
+	// RetryAfter is how long a reader who waits pauses before the next request; 0 is not at all.
+	RetryAfter Duration `json:"retryAfter,omitempty"`
 }
 
 // Description describes a run.
@@ -305,9 +325,12 @@ type Description struct {
 	// UnreadSignals counts by name the signals that the code has not received, and those that it
 	// has set aside.
 	UnreadSignals []UnreadSignal `json:"unreadSignals,omitempty"`
+	// Notifications are those of the run's end that somebody asked for, at most 16.
+	Notifications []DescribedNotification `json:"notifications,omitempty"`
 	// Paused says since when, and why, the run is paused; absent if it is not.
 	Paused *Paused `json:"paused,omitempty"`
-	// StuckTask is a workflow task that fails and is retried; absent if no task fails.
+	// StuckTask is a workflow task that fails and is retried, or the last task if that had only
+	// updates and failed; absent if no task fails.
 	StuckTask *StuckTask `json:"stuckTask,omitempty"`
 	// Parent is the run that started it as its child; absent if it has none.
 	Parent *history.Parent `json:"parent,omitempty"`
@@ -384,11 +407,15 @@ type UnreadSignal struct {
 	SetAsideEvents []int64 `json:"setAsideEvents,omitempty"`
 }
 
-// StuckTask is a workflow task that fails and is tried again.
+// StuckTask is a workflow task that fails and is tried again, or one that had only updates.
 type StuckTask struct {
-	Attempt int              `json:"attempt"`
-	Build   string           `json:"build,omitempty"`
-	Failure *failure.Failure `json:"failure"`
+	// Speculative says that the run refuses updates because its code fails, and otherwise waits as
+	// before. Nothing retries such a task: each further update is tried. Failures leaves out those
+	// that failed in the same way as the one before.
+	Speculative bool             `json:"speculative,omitempty"`
+	Attempt     int              `json:"attempt"`
+	Build       string           `json:"build,omitempty"`
+	Failure     *failure.Failure `json:"failure"`
 	// UpdateID is the accepted update whose handler makes the task fail; absent if none does. The
 	// update alone can be failed.
 	UpdateID string `json:"updateId,omitempty"`

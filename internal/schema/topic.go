@@ -52,6 +52,8 @@ type TopicResponse struct {
 	NewRunID history.RunID `json:"newRunId,omitempty"`
 	// Withdrawn are items that a reset has withdrawn: the reader may have read them before.
 	Withdrawn *WithdrawnItems `json:"withdrawn,omitempty"`
+	// RetryAfter is how long a reader who waits pauses before the next request; 0 is not at all.
+	RetryAfter Duration `json:"retryAfter,omitempty"`
 }
 
 // WithdrawnItems are the items of a topic from an offset on, before another one.

@@ -12,7 +12,8 @@ type RunState string
 
 // The states of open runs.
 const (
-	// StateStuck is a run whose workflow task failed: it is retried, and the code goes no further.
+	// StateStuck is a run whose last workflow task failed. It is retried, and the code goes no
+	// further; or it had only updates, and the code waits as before.
 	StateStuck RunState = "stuck"
 	// StatePaused is a run whose code does not run until it is resumed.
 	StatePaused RunState = "paused"

@@ -14,6 +14,8 @@
 //	required     that it must be set
 //	most         the largest number or duration
 //	parameter    the parameter of the template; that of the module is the same in small letters
+//	fallback     what an empty parameter gives: name, that of the deployment; preset, what the preset of
+//	             Concurrency says
 //	pattern      what the value of the parameter matches
 //	wrong        the module's error for any other value
 //	reader       what reads it instead of Read

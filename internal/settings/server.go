@@ -15,6 +15,7 @@ type Server struct {
 	Data         string          `env:"WEFT_DATA" placeholder:"DIR" unset:".weft" help:"Directory in which everything is stored."`
 	AllowedHosts []string        `name:"allowed-hosts" env:"WEFT_ALLOWED_HOSTS" placeholder:"HOST" help:"Names by which the server may be addressed, besides localhost and the address it is bound to, or * for any."`
 	CORSOrigins  []string        `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
+	WebhookHosts []string        `name:"webhook-hosts" env:"WEFT_WEBHOOK_HOSTS" placeholder:"HOST" unset:"*" help:"Hosts that callers may have notified of the ends of runs, as hooks.example.com, *.example.com or * for all. HTTP and loopback addresses are allowed, too."`
 	Auth         *bool           `negatable:"" env:"WEFT_AUTH" help:"Demand the token that is in the file token of the data directory; --no-auth demands none. Without either flag, the server demands it if it is bound to any address but loopback."`
 	Page         *bool           `negatable:"" env:"WEFT_PAGE" help:"Serve the web page at /, which is the default; --no-page serves only the API."`
 	TLSCert      string          `name:"tls-cert" env:"WEFT_TLS_CERT" placeholder:"FILE" help:"Certificate chain in PEM; with --tls-key, the server speaks HTTPS only."`
@@ -27,6 +28,7 @@ type Server struct {
 	Keys
 	Compression
 	LogFailures   *string      `enum:"types,text" env:"WEFT_LOG_FAILURES" placeholder:"types|text" unset:"text on a terminal, types elsewhere" help:"What the log has of a failure in workflows and activities. types: its kind, its type and its place. text: also what the error or the panic says, which may hold payloads."`
+	Chain         *bool        `negatable:"" env:"WEFT_CHAIN" help:"Run the activity that follows from another in the process that ran the other, without a message, as a deployment does by default."`
 	LargePayloads *bool        `negatable:"" env:"WEFT_LARGE_PAYLOADS" help:"Accept payloads of up to 5 MiB: those that are too large for an item of the table are stored separately. With --no-large-payloads the limit is 256 KiB."`
 	MemoryLimit   *limits.Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: GOMEMLIMIT, and the sizes of caches and buffers, follow from it. Without it the limit is half of the machine's or the container's memory. At least 64MiB."`
 	Isolate       *int         `env:"WEFT_ISOLATE" placeholder:"N" help:"Run the code of workflows and activities in this many child processes; 0 runs it in the server process."`

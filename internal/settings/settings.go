@@ -31,6 +31,8 @@ type Setting struct {
 	// Parameter is the template's parameter; empty if infra gives the value in another way, as
 	// Given says.
 	Parameter, Given string
+	// Fallback is what infra gives if the parameter is empty; without it, that is Default.
+	Fallback string
 	// Pattern is what the value of the parameter must match, and Wrong what the module says if it
 	// does not.
 	Pattern, Wrong string
@@ -59,7 +61,7 @@ func declared(f reflect.StructField) Setting {
 	_, required := f.Tag.Lookup("required")
 	s := Setting{
 		Field: f.Name, Variable: tag("env"), Flag: flagOf(f), Required: required, Most: tag("most"), Parameter: tag("parameter"), Given: tag("given"),
-		Pattern: tag("pattern"), Wrong: tag("wrong"), Type: f.Type,
+		Fallback: tag("fallback"), Pattern: tag("pattern"), Wrong: tag("wrong"), Type: f.Type,
 	}
 	s.Doc, s.Default = tag("help"), tag("unset")
 	if values := tag("enum"); values != "" {

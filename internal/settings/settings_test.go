@@ -46,7 +46,7 @@ func TestDefaults(t *testing.T) {
 	want := map[string]string{
 		"Addr": "127.0.0.1:8080", "Data": ".weft", "Retention": "168h", "DeleteEvery": "1m", "DeleteAtOnce": "200",
 		"UpdatesInFlight": "10", "UpdateBytesInFlight": "20971520", "UpdatesInTotal": "none", "Compress": "off",
-		"Namespace": "default", "List": "on", "LongTimer": "15m", "RetentionDays": "7", "CheckCommits": "20000", "Metrics": "emf", "LogLevel": "info", "Pinning": "off", "Grace": "1m",
+		"Namespace": "default", "List": "on", "LongTimer": "15m", "RetentionDays": "7", "CheckCommits": "20000", "Metrics": "health", "LogLevel": "info", "Pinning": "off", "Grace": "1m", "WaitHold": "250ms", "Chain": "on",
 	}
 	got := map[string]string{}
 	for _, s := range append(settings.Of[settings.Server](), settings.Of[settings.Function]()...) {
@@ -67,7 +67,7 @@ func TestDefaults(t *testing.T) {
 // Each field of a function is read from its variable, except those with another reader.
 func TestRead(t *testing.T) {
 	t.Parallel()
-	values := map[reflect.Type]string{reflect.TypeFor[time.Duration](): "30s", reflect.TypeFor[settings.QueueURLs](): "a=x"}
+	values := map[reflect.Type]string{reflect.TypeFor[time.Duration](): "30s", reflect.TypeFor[settings.QueueURLs](): "a=x", reflect.TypeFor[settings.Hold](): "0s"}
 	get := func(name string) string {
 		for _, s := range settings.Of[settings.Function]() {
 			switch {
@@ -96,6 +96,28 @@ func TestRead(t *testing.T) {
 	}
 	if err := settings.Read(func(string) string { return "" }, &settings.Function{}); err == nil || strings.Count(err.Error(), "is not set") != 4 {
 		t.Errorf("an empty environment: %v", err)
+	}
+}
+
+// A hold of 0s is none at all, and not the default.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"": 250 * time.Millisecond, "0s": -1, "0": -1, "1ms": time.Millisecond, "20s": 20 * time.Second} {
+		var f settings.Function
+		if text != "" {
+			if err := f.WaitHold.UnmarshalText([]byte(text)); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := f.Hold(); got != want {
+			t.Errorf("WEFT_WAIT_HOLD=%s holds for %v, want %v", text, got, want)
+		}
+	}
+	for _, text := range []string{"-1s", "20001ms", "250", "soon"} {
+		f := settings.Function{}
+		if err := f.WaitHold.UnmarshalText([]byte(text)); err == nil || f.WaitHold != 0 || !strings.Contains(err.Error(), "from 0s to 20s") {
+			t.Errorf("WEFT_WAIT_HOLD=%s is read as %v, %v", text, f.WaitHold, err)
+		}
 	}
 }
 

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -51,7 +53,7 @@ func (h Handler) For(name string) func(ctx context.Context, part []queue.Deliver
 	case name == queue.Workflow:
 		return h.handleGroup
 	}
-	return h.handleDead
+	return func(ctx context.Context, part []queue.Delivery) []string { return h.handleDead(ctx, name, part) }
 }
 
 // one returns each message as a part of its own.
@@ -164,19 +166,39 @@ func (h Handler) other(ctx context.Context, err error, deliveries []queue.Delive
 	return h.Wait(ctx, part, true), true
 }
 
-// handleDead deletes messages that no version of Weft can read, because they cannot be handled in
-// any other way.
-func (h Handler) handleDead(ctx context.Context, deliveries []queue.Delivery) (done []string) {
+// handleDead handles messages of the dead letters of a queue. Those that no version of Weft can
+// read cannot be handled, and are kept elsewhere.
+func (h Handler) handleDead(ctx context.Context, name string, deliveries []queue.Delivery) (done []string) {
 	for _, d := range deliveries {
 		m, err := outbox.Decode(d.Body)
 		if errors.Is(err, history.ErrCorrupt) {
-			h.Log.ErrorContext(ctx, "a dead letter that cannot be read was deleted", "error", err)
-			done = append(done, d.Receipt)
+			if h.keep(ctx, strings.TrimSuffix(name, queue.DeadLetters("")), d, err) {
+				done = append(done, d.Receipt)
+			}
 		} else if err == nil && h.succeeded(ctx, m, h.Service.Deliveries.HandleDead(ctx, m)) {
 			done = append(done, d.Receipt)
 		}
 	}
 	return done
+}
+
+// keep keeps a message of a queue that nobody can read, and reports whether its dead letter may be
+// deleted.
+func (h Handler) keep(ctx context.Context, name string, d queue.Delivery, reason error) bool {
+	of := h.Service.Process
+	if of.Keeper == nil {
+		h.Log.ErrorContext(ctx, "a dead letter that cannot be read was deleted", "queue", name, "error", reason)
+		return true
+	}
+	// The letter is deleted only if it is durable elsewhere. A crash in between leaves it in both
+	// places: then it is kept twice.
+	if err := of.Keeper.Keep(ctx, name, d, reason.Error()); err != nil {
+		h.Log.WarnContext(ctx, "a dead letter that cannot be read could not be kept, and stays in its queue", "queue", name, "error", err)
+		return false
+	}
+	h.Log.ErrorContext(ctx, "a dead letter that cannot be read was kept", "queue", name, "error", reason)
+	of.Observed().Observe(ctx, &observe.DeadLetter{Kind: "unreadable"})
+	return true
 }
 
 func (h Handler) decode(ctx context.Context, d queue.Delivery) (*engine.Message, bool) {

@@ -75,7 +75,8 @@ func TestTaskQueue(t *testing.T) {
 	}
 }
 
-// markOf returns the mark of the task queue's rate, from the table that the function uses.
+// markOf returns the mark of the task queue's rate, from the table and the namespace that the
+// function uses.
 func markOf(ctx context.Context, t *testing.T, settings aws.Config, function string) time.Time {
 	t.Helper()
 	f, err := lambda.NewFromConfig(settings).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &function})
@@ -85,7 +86,7 @@ func markOf(ctx context.Context, t *testing.T, settings aws.Config, function str
 	item, err := dynamodb.NewFromConfig(settings).GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: aws.String(f.Environment.Variables["WEFT_TABLE"]), ConsistentRead: aws.Bool(true),
 		Key: map[string]types.AttributeValue{
-			"pk": &types.AttributeValueMemberS{Value: "default/r/" + labels.TaskQueue}, "sk": &types.AttributeValueMemberS{Value: "rate"},
+			"pk": &types.AttributeValueMemberS{Value: f.Environment.Variables["WEFT_NAMESPACE"] + "/r/" + labels.TaskQueue}, "sk": &types.AttributeValueMemberS{Value: "rate"},
 		},
 	})
 	if err != nil {

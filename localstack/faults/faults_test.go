@@ -28,9 +28,10 @@ var (
 
 const (
 	// patience bounds the conversations, and drain the time until no work is left. Both are several
-	// times what they take, for a machine that is busy with other tests.
+	// times what they take, for a machine that is busy with other tests. A message that the faults
+	// made a dead letter returns after five minutes (deliveries.deadDelay).
 	patience = 8 * time.Minute
-	drain    = 4 * time.Minute
+	drain    = 9 * time.Minute
 )
 
 // TestFaults runs the real binaries on a table and queues behind proxies that lose, refuse, delay

@@ -17,8 +17,10 @@ class ProcessExecutor(RuntimeExecutor):
     """One execution environment: a process that runs `bootstrap`, which is replaced if it dies or is killed."""
 
     process = None
+    busy = stopped = False
 
     def start(self, env_vars):
+        self.lock = threading.Lock()
         self.env_vars = env_vars
         self.api = RuntimeAPI()
         self.code = self.function_version.config.code.get_unzipped_code_location()
@@ -30,6 +32,7 @@ class ProcessExecutor(RuntimeExecutor):
     def _spawn(self):
         environment = {name: str(value) for name, value in self.env_vars.items()}
         environment |= {"AWS_LAMBDA_RUNTIME_API": self.api.address, "LAMBDA_TASK_ROOT": str(self.code), "PATH": "/usr/bin:/bin"}
+        environment |= _replaced(self.function_version.id.function_name)
         bootstrap = os.path.join(self.code, "bootstrap")
         os.chmod(bootstrap, 0o755)  # LocalStack's unzip loses the mode
         self.process = subprocess.Popen([bootstrap], env=environment, cwd=self.code, stdout=self.log, stderr=self.log)
@@ -37,7 +40,12 @@ class ProcessExecutor(RuntimeExecutor):
         self.api.ready.wait(START_SECONDS)
         if self.api.init_error or self.process.poll() is not None or not self.api.ready.is_set():
             self.stop()
-            raise RuntimeError("bootstrap did not start: %s" % (self.api.init_error or self.get_logs()))
+            # Lambda answers such an invocation with an error, and counts it. (Imported here, because it imports modules in which
+            # main.py replaces functions.)
+            from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
+
+            error = {"errorType": "Runtime.ExitError", "errorMessage": "bootstrap did not start: %s" % (self.api.init_error or self.get_logs())}
+            raise StatusErrorException(error["errorMessage"], payload=json.dumps(error).encode())
 
     def _watch(self, process, api):
         """Answers for a process that dies before its answer, as Lambda does."""
@@ -45,6 +53,17 @@ class ProcessExecutor(RuntimeExecutor):
         api.died(json.dumps(error).encode())
 
     def invoke(self, payload):
+        with self.lock:
+            self.busy = True
+        try:
+            return self._invoke(payload)
+        finally:
+            with self.lock:
+                self.busy = False
+            if self.stopped:
+                self._end()
+
+    def _invoke(self, payload):
         if self.process.poll() is not None:  # it died after its last answer: Lambda starts another
             self.api.close()
             self.api = RuntimeAPI()
@@ -62,6 +81,14 @@ class ProcessExecutor(RuntimeExecutor):
         return InvocationResult(payload["invoke-id"], body, is_error, self.get_logs())
 
     def stop(self):
+        """Ends the environment after the invocation that it handles: Lambda interrupts none when other code is deployed."""
+        with self.lock:
+            self.stopped = True
+            if self.busy:
+                return  # invoke ends it
+        self._end()
+
+    def _end(self):
         self.process.terminate()
         try:
             self.process.wait(2)
@@ -98,3 +125,13 @@ class ProcessExecutor(RuntimeExecutor):
     @classmethod
     def cleanup_version(cls, function_version):
         pass
+
+
+def _replaced(function):
+    """Returns variables that a check sets for a function: FUNCTION_ENVIRONMENT names a file with those of each function, by its
+    name. The deployment does not know them, so they stay when other code or another configuration is deployed."""
+    path = os.environ.get("FUNCTION_ENVIRONMENT")
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        return json.load(file).get(function, {})

@@ -64,12 +64,29 @@ def deploy_without_dawdling():
     Executor.deploy_loop = partialmethod(Executor.deploy_loop, sleep_time=0.2)
 
 
+def let_updates_look_up_parameters():
+    """A change set knows Fn::FindInMap with literal keys only: the update of a stack that looks up a parameter is refused. Here such
+    a value has changed if the parameter has, or anything in the map."""
+    from localstack.services.cloudformation.engine.v2.change_set_model import ChangeSetModel as Model
+
+    by_literals = Model._resolve_intrinsic_function_fn_find_in_map
+
+    def resolve(model, arguments):
+        try:
+            return by_literals(model, arguments)
+        except NotImplementedError:
+            return model._retrieve_mapping(mapping_name=arguments.array[0].value).bindings.change_type
+
+    Model._resolve_intrinsic_function_fn_find_in_map = resolve
+
+
 if __name__ == "__main__":
     let_locks_be_types()
     listen_on_loopback()
     start_installed_dynamodb()
     run_functions_as_processes()
     deploy_without_dawdling()
+    let_updates_look_up_parameters()
     from localstack.runtime.main import main
 
     main()

@@ -125,7 +125,7 @@ type rule struct {
 // executorBelow returns what a layer of the executor may import: the given layers below it, and
 // what all layers may import.
 func executorBelow(layers ...string) []string {
-	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/filter", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/price", "internal/refusal", "internal/schema", "internal/where"}
+	all := []string{"engine/...", "store", "queue", "internal/attempt", "internal/command", "internal/cron", "internal/filter", "internal/header", "internal/limits", "internal/meter", "internal/notify/guard", "internal/notify/sign", "internal/notify/stored", "internal/observe", "internal/price", "internal/refusal", "internal/schema", "internal/where"}
 	for _, layer := range layers {
 		all = append(all, "internal/executor/"+layer)
 	}
@@ -162,7 +162,16 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/terminal", nil},
 	{"internal/cron", nil},
-	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow", "internal/batch/flow"}},
+	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow", "internal/batch/flow", "internal/probe/flow", "internal/notify/flow"}},
+	{"internal/probe/flow", []string{"workflow", "activity", "engine", "engine/history", "internal/bridge", "internal/probe"}},
+	{"internal/probe", []string{"engine/history"}},
+	{"internal/notify/sign", nil},
+	{"internal/notify/guard", []string{"internal/notify/sign"}},
+	{"internal/notify/stored", nil},
+	{"internal/notify/send", []string{"engine/history", "internal/notify/guard", "internal/notify/sign", "internal/notify/stored", "internal/version"}},
+	{"internal/notify/eventbridge", []string{"internal/awsform", "internal/awstry"}},
+	{"internal/notify/flow", []string{"workflow", "activity", "engine", "engine/failure", "internal/bridge", "internal/notify/stored"}},
+	{"internal/notify/acts", []string{"engine/failure", "engine/history", "internal/executor", "internal/notify/...", "internal/refusal"}},
 	{"internal/batch/flow", []string{"workflow", "activity", "engine/...", "internal/bridge", "internal/payload", "internal/batch/stored", "internal/filter", "internal/refusal"}},
 	{"internal/batch/stored", nil},
 	{"internal/batch/acts", []string{"engine/...", "internal/batch/...", "internal/executor", "internal/filter", "internal/observe", "internal/refusal", "internal/schema"}},
@@ -171,6 +180,7 @@ var rules = []rule{
 	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
 	{"internal/limits", []string{"engine"}},
 	{"internal/price", []string{"engine"}},
+	{"internal/bill", []string{"internal/price"}},
 	{"internal/settings", []string{"engine", "internal/limits"}},
 	{"internal/attempt", nil},
 	{"internal/bridge", []string{"engine", "engine/failure", "engine/history", "internal/payload"}},
@@ -178,40 +188,44 @@ var rules = []rule{
 	{"internal/filter", []string{"engine", "engine/history", "internal/near", "store"}},
 	{"internal/meter", []string{"blob", "store", "queue"}},
 	{"internal/tracelog", nil},
-	{"internal/observe", []string{"engine/failure", "engine/history", "internal/meter", "internal/observe", "internal/terminal", "internal/tracelog", "internal/where"}},
+	{"internal/observe/calls", []string{"blob", "store", "queue", "internal/codec", "internal/executor", "internal/observe"}},
+	{"internal/observe", []string{"engine/failure", "engine/history", "internal/meter", "internal/notify/stored", "internal/observe", "internal/refusal", "internal/terminal", "internal/tracelog", "internal/where"}},
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history", "internal/contract/check"}},
 	{"internal/refusal", []string{"engine/failure"}},
-	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/filter", "internal/schema", "internal/cron", "internal/refusal"}},
+	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/filter", "internal/schema", "internal/cron", "internal/notify/guard", "internal/notify/stored", "internal/refusal"}},
 	{"internal/schema", []string{"engine/history", "engine/failure", "internal/contract", "internal/jsontext"}},
 	{"internal/problem", []string{"engine/failure", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},
 	{"internal/executor/lock", []string{"internal/executor/host"}},
-	{"internal/executor/outcome", []string{"store"}},
+	{"internal/executor/outcome", []string{"internal/refusal", "store"}},
 	{"internal/executor/runlog", []string{"engine/...", "internal/executor/host", "internal/executor/outcome", "store"}},
 	{"internal/executor/runner", []string{"engine/...", "internal/attempt", "internal/header", "internal/observe", "internal/where", "internal/executor/host", "internal/executor/outcome"}},
 	{"internal/executor/attempts", []string{"engine/...", "internal/executor/host", "internal/executor/outbox", "internal/executor/outcome", "store"}},
-	{"internal/executor/outbox", []string{"engine", "engine/history", "internal/executor/host", "internal/executor/outcome", "queue", "store"}},
+	{"internal/executor/outbox", []string{"engine", "engine/history", "internal/observe", "internal/executor/host", "internal/executor/outcome", "queue", "store"}},
 	{"internal/executor/session", executorBelow("attempts", "host", "lock", "outbox", "outcome", "runlog", "runner")},
 	{"internal/executor/commit", executorBelow("host", "outcome", "runner", "session")},
 	{"internal/executor/starts", executorBelow("session")},
 	{"internal/executor/inbox", executorBelow("host", "session")},
 	{"internal/executor/activities", executorBelow("attempts", "commit", "host", "inbox", "outbox", "outcome", "runner", "session")},
 	{"internal/executor/children", executorBelow("commit", "host", "inbox", "outcome", "session", "starts")},
+	{"internal/executor/notify", executorBelow("commit", "inbox", "runlog", "session", "starts")},
 	{"internal/executor/requests", executorBelow("activities", "attempts", "commit", "host", "inbox", "lock", "outcome", "runner", "session", "starts")},
 	{"internal/executor/inventory", executorBelow("host", "outbox", "outcome", "session")},
-	{"internal/executor/deliveries", executorBelow("activities", "children", "commit", "inbox", "outcome", "runner", "session")},
-	{"internal/executor/maintenance", executorBelow("activities", "attempts", "children", "commit", "inbox", "outcome", "runlog", "session", "starts")},
-	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal", "internal/schema"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/contract", "internal/contract/build", "internal/contract/openapi", "internal/filter", "internal/meter", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/schema", "internal/version", "internal/executor"}},
+	{"internal/executor/deliveries", executorBelow("activities", "children", "commit", "inbox", "notify", "outcome", "runner", "session")},
+	{"internal/executor/maintenance", executorBelow("activities", "attempts", "children", "commit", "inbox", "notify", "outcome", "runlog", "session", "starts")},
+	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/meter", "internal/attempt", "internal/command", "internal/cron", "internal/header", "internal/limits", "internal/notify/guard", "internal/notify/sign", "internal/observe", "internal/refusal", "internal/schema"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/command", "internal/contract", "internal/contract/build", "internal/contract/openapi", "internal/filter", "internal/meter", "internal/notify/sign", "internal/observe", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/schema", "internal/version", "internal/executor"}},
 	{"internal/version", nil},
 	{"internal/page", nil},
 	{"internal/webguard", []string{"internal/httpapi", "internal/refusal"}},
 	{"internal/pageproxy", []string{"internal/httpapi", "internal/page", "internal/refusal", "internal/version", "internal/webguard"}},
 	{"internal/awsform", nil},
-	{"internal/doctor", []string{"client", "queue", "internal/awsform", "internal/problem", "internal/settings", "internal/version"}},
+	{"internal/rollout", []string{"internal/awsform", "internal/settings"}},
+	{"internal/doctor", []string{"client", "engine/history", "queue", "internal/awsform", "internal/bill", "internal/observe", "internal/probe", "internal/problem", "internal/rollout", "internal/settings", "internal/version"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
-	{"internal/replay", []string{"engine/...", "internal/schema"}},
+	{"internal/replay", []string{"engine/...", "internal/schema", "internal/where"}},
+	{"internal/precheck", []string{"engine/...", "internal/contract", "internal/contract/build", "internal/replay", "internal/schema", "internal/version"}},
 	{"internal/codec/awskms", []string{"internal/codec"}},
 	{"internal/codec", []string{"blob", "engine/history", "store", "queue", "internal/meter", "internal/executor"}},
 	{"blob/blobtest", []string{"blob"}},
@@ -220,14 +234,14 @@ var rules = []rule{
 	{"blob", nil},
 	{"backend", []string{"blob", "queue", "store"}},
 	{"embedded", []string{"backend", "internal/disk", "internal/embedded/...", "queue"}},
-	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host", "internal/batch/flow", "internal/batch/acts"}},
+	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host", "internal/observe/calls", "internal/batch/flow", "internal/batch/acts", "internal/notify/acts", "internal/notify/flow"}},
 	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
-	{"client", []string{"engine/...", "internal/bridge", "internal/contract", "internal/header", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/schema"}},
+	{"client", []string{"engine/...", "internal/bridge", "internal/contract", "internal/header", "internal/notify/sign", "internal/options", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/schema"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/contract", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/assembly", "internal/bridge", "internal/contract", "internal/contract/build", "internal/contract/diff", "internal/contract/docs", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/problem", "internal/worker", "internal/program", "internal/refusal", "internal/schema", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox", "internal/where",
+		"internal/meter", "internal/observe", "internal/payload", "internal/problem", "internal/worker", "internal/program", "internal/refusal", "internal/schema", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox", "internal/notify/guard", "internal/where",
 	}},
 }
 
@@ -246,7 +260,7 @@ func TestImports(t *testing.T) {
 			if under(target, "cmd", "infra", "localstack", "examples") && p.Name != "main" && !under(name, "examples") {
 				t.Errorf("%s imports %s: no package may import from cmd, infra, localstack and examples", name, target)
 			}
-			if under(target, "proof") && !under(name, "proof") {
+			if under(target, "proof") && !under(name, "proof", "localstack") {
 				t.Errorf("%s imports %s: the product does not import its proofs", name, target)
 			}
 			if target == "internal/schedule/flow" && name != "internal/program" {
@@ -263,7 +277,7 @@ func TestImports(t *testing.T) {
 // or not. They contain no store, queue, blob or meter.
 var authors = []string{
 	"workflow", "activity", "client", "engine/...", "internal/attempt", "internal/bridge", "internal/contract", "internal/contract/check", "internal/header", "internal/jsontext",
-	"internal/near", "internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
+	"internal/near", "internal/notify/sign", "internal/options", "internal/payload", "internal/problem", "internal/refusal", "internal/schedule/stored", "internal/batch/stored", "internal/tracelog", "internal/where", "internal/schema",
 }
 
 func TestAuthorsImports(t *testing.T) {

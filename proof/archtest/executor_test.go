@@ -176,3 +176,37 @@ func usedMethods(p checked) (lines []string) {
 	}
 	return lines
 }
+
+// TestBusyHasACause finds a layer of the executor that returns outcome.ErrBusy or
+// outcome.ErrUnknown itself: they are only compared with. What is returned is an outcome.Busy or an
+// outcome.Unknown, which has the cause.
+func TestBusyHasACause(t *testing.T) {
+	t.Parallel()
+	compared := 0
+	for _, p := range checkedExecutor(t) {
+		if p.name == "internal/executor/outcome" {
+			continue
+		}
+		for _, file := range p.files {
+			targets := map[ast.Expr]bool{}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 2 {
+					if fn, ok := call.Fun.(*ast.SelectorExpr); ok && p.info.Uses[fn.Sel] != nil && p.info.Uses[fn.Sel].Pkg().Path() == "errors" && fn.Sel.Name == "Is" {
+						targets[call.Args[1]] = true
+					}
+				}
+				used, ok := n.(*ast.SelectorExpr)
+				if !ok || used.Sel.Name != "ErrBusy" && used.Sel.Name != "ErrUnknown" || !strings.HasSuffix(p.info.Uses[used.Sel].Pkg().Path(), "internal/executor/outcome") {
+					return true
+				}
+				if compared++; !targets[used] {
+					t.Errorf("%s uses outcome.%s for something else than errors.Is: return an outcome.Busy or an outcome.Unknown", p.name, used.Sel.Name)
+				}
+				return true
+			})
+		}
+	}
+	if compared < 5 {
+		t.Fatalf("only %d comparisons were found", compared)
+	}
+}

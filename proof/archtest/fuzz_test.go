@@ -35,6 +35,7 @@ var decoders = map[string]map[string]string{
 		"Decode": "- it reads into a type of the author's, with encoding/json", "DecodeOrZero": "- it reads into a type of the author's, with encoding/json",
 		"DecodeBy": "- it reads into a type of the author's, with the author's converter", "DecodeOrZeroBy": "- the same",
 	},
+	"internal/notify/guard":       {"Parse": "FuzzParse", "parse": "FuzzParse"},
 	"internal/cron":               {"Parse": "FuzzParse", "ParseDefault": "FuzzParse", "parse": "FuzzParse"},
 	"internal/crash":              {"decodeNote": "FuzzNote"},
 	"internal/local":              {"decodeMessage": "internal/executor/outbox/FuzzDecode"},

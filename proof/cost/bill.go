@@ -5,32 +5,35 @@ import (
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
 )
 
-// bill is the counted cost of some work.
-type bill struct {
+// counted is the counted cost of some work.
+type counted struct {
 	awsmeter.Cost
 	// Invocations are the invocations of functions. APIRequests are those that came through the
 	// API.
 	Invocations, APIRequests int64
 	// Seconds is the total time that the functions ran.
 	Seconds float64
-	// LoggedBytes is what the functions log without errors: the lines of their metrics.
-	LoggedBytes int64
-	// StoredBytes is the size of the table after the work.
-	StoredBytes int64
+	// LoggedBytes is what the functions log without errors: the lines of their metrics. A healthy
+	// invocation has none. MetricBytes is what the lines of all metrics would have.
+	LoggedBytes, MetricBytes int64
+	// StoredBytes is the size of the table after the work, and IndexBytes that of its index.
+	StoredBytes, IndexBytes int64
 	// Waited is how long requests waited, besides the usual time of their invocations.
 	Waited float64
 	// Derived is what the logs of the runs say of the same work.
 	Derived price.Cost
 }
 
-// minus returns the difference between b and an earlier bill.
-func (b bill) minus(e bill) bill {
+// minus returns the difference between b and an earlier one.
+func (b counted) minus(e counted) counted {
 	b.Cost = b.Cost.Minus(e.Cost)
 	b.Invocations -= e.Invocations
 	b.APIRequests -= e.APIRequests
 	b.Seconds -= e.Seconds
 	b.LoggedBytes -= e.LoggedBytes
+	b.MetricBytes -= e.MetricBytes
 	b.StoredBytes -= e.StoredBytes
+	b.IndexBytes -= e.IndexBytes
 	b.Derived = b.Derived.Minus(e.Derived)
 	return b
 }
@@ -42,9 +45,6 @@ type terms struct {
 	measured bool
 	// httpAPI puts an HTTP API before the api function, instead of a function URL.
 	httpAPI bool
-	// cleanUp prices the deletion of everything that is in the table at the end, as happens to each
-	// run after its retention.
-	cleanUp bool
 }
 
 // part is a part of a bill.
@@ -55,7 +55,7 @@ type part struct {
 
 // parts prices the bill. A lost race is billed like the write that it would have been. DynamoDB
 // does not report its units, and parts assumes one, which is the minimum.
-func (b bill) parts(t terms) []part {
+func (b counted) parts(t terms) []part {
 	lambda := price.Lambda(b.Invocations) + b.Waited*price.TaskGigabytes*price.GigaSecond
 	if t.measured {
 		lambda = float64(b.Invocations)*price.Invocation + b.Seconds*price.TaskGigabytes*price.GigaSecond
@@ -63,7 +63,7 @@ func (b bill) parts(t terms) []part {
 	all := []part{
 		{"DynamoDB: writes", (b.WriteUnits + b.IndexUnits + float64(b.Lost)) * price.WriteUnit},
 		{"DynamoDB: reads", b.ReadUnits * price.ReadUnit},
-		{"DynamoDB: storage", float64(b.StoredBytes) / (1 << 30) * price.Storage * keptMonths},
+		{"DynamoDB: storage", float64(b.StoredBytes+b.IndexBytes) / (1 << 30) * price.Storage * keptMonths},
 		{"SQS", float64(b.Chunks-b.FIFOChunks)*price.StandardRequest + float64(b.FIFOChunks)*price.FIFORequest},
 		{"Lambda", lambda},
 	}
@@ -76,14 +76,11 @@ func (b bill) parts(t terms) []part {
 	if t.httpAPI {
 		all = append(all, part{"API Gateway", float64(b.APIRequests) * price.HTTPRequest})
 	}
-	if t.cleanUp {
-		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * price.WriteUnit}) // a deletion takes the units of the item
-	}
 	return all
 }
 
 // dollars returns the sum of the parts.
-func (b bill) dollars(t terms) (sum float64) {
+func (b counted) dollars(t terms) (sum float64) {
 	for _, p := range b.parts(t) {
 		sum += p.dollars
 	}

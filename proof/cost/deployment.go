@@ -27,9 +27,11 @@ import (
 	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
+	"github.com/seed-41655fb1/weft/internal/probe"
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/queue"
@@ -43,10 +45,12 @@ type settings struct {
 	dynamoDB, sqs aws.Config
 	name          string // the table's name, and the prefix of the queues
 	list          bool
+	chain         bool // activities are chained
 	longTimer     time.Duration
-	encrypted     bool // payloads are encrypted
-	offloaded     bool // large payloads are offloaded to a bucket
-	filled        bool // the list has runs whose logs nobody can read
+	ahead         time.Duration // of the clock of its functions
+	encrypted     bool          // payloads are encrypted
+	offloaded     bool          // large payloads are offloaded to a bucket
+	filled        bool          // the list has runs whose logs nobody can read
 }
 
 // deployment is a deployment of the functions in this process. It counts everything that AWS would
@@ -74,7 +78,7 @@ type deployment struct {
 	build       atomic.Value   // the newest build, a string
 	runs        sync.Map       // ids of runs, by workflow
 	mu          sync.Mutex
-	bill        bill
+	bill        counted
 }
 
 // The builds are the newest one and the one before it.
@@ -135,15 +139,33 @@ func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	return codec.New(o)
 }
 
+// machine is a host whose clock is ahead.
+type machine struct {
+	host.Machine
+	ahead time.Duration
+}
+
+// Now returns the time by that clock.
+func (m machine) Now() time.Time { return m.Machine.Now().Add(m.ahead) }
+
+// untilSweepAlone returns how far ahead a clock has to be to show the minute after one with a beat.
+// The sweeps of that minute and of the next three neither send a beat nor count dead letters, which
+// the bill counts by themselves.
+func untilSweepAlone(now time.Time) time.Duration {
+	return now.Truncate(probe.Every).Add(probe.Every + outbox.SweepEvery).Sub(now)
+}
+
 // function returns the function of a role and a build in a process that has just started and holds
-// no run. That is the most expensive state that an invocation can find.
-func (d *deployment) function(role, build string) (f *function.Function, end func() (logged int64, err error), err error) {
+// no run. That is the most expensive state that an invocation can find. The function end ends the
+// process. It returns how many bytes the lines of its health metrics have, and those of all its
+// metrics.
+func (d *deployment) function(role, build string) (f *function.Function, end func() (logged, metrics int64, err error), err error) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	lines := &bytes.Buffer{}
-	metrics := emf.New(lines, "default", nil)
+	lines, all := &bytes.Buffer{}, &bytes.Buffer{}
+	health, every := emf.New(lines, "default", emf.Options{}), emf.New(all, "default", emf.Options{All: true})
 	process := assembly.NewProcess(assembly.Config{
-		Ports: d.ports, Registry: d.registry, Host: host.Machine{}, Codec: d.codec(log), Options: executor.Options{
-			Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
+		Ports: d.ports, Registry: d.registry, Host: machine{ahead: d.ahead}, Codec: d.codec(log), Options: executor.Options{
+			Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues(), Chain: d.chain}, Logger: log, Observe: observe.New(health, every),
 		},
 	})
 	f, err = function.New(function.Role(role), process, function.Options{
@@ -152,10 +174,10 @@ func (d *deployment) function(role, build string) (f *function.Function, end fun
 			return d.invoke(ctx, role, build, event)
 		},
 	})
-	return f, func() (int64, error) {
+	return f, func() (int64, int64, error) {
 		process.Service.Process.Close()
-		err := metrics.Flush()
-		return int64(lines.Len()), err
+		err := errors.Join(health.Flush(), every.Flush())
+		return int64(lines.Len()), int64(all.Len()), err
 	}, err
 }
 
@@ -212,12 +234,13 @@ func (d *deployment) invoke(ctx context.Context, role, build string, event []byt
 	begun := time.Now()
 	answer, err := f.Invoke(ctx, event)
 	took := time.Since(begun).Seconds()
-	logged, ended := end()
+	logged, metrics, ended := end()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.bill.Invocations++
 	d.bill.Seconds += took
 	d.bill.LoggedBytes += logged
+	d.bill.MetricBytes += metrics
 	return answer, errors.Join(err, ended)
 }
 
@@ -259,7 +282,7 @@ func (p *poller) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBa
 }
 
 // total returns the bill so far, without work that is under way.
-func (d *deployment) total(ctx context.Context) (bill, error) {
+func (d *deployment) total(ctx context.Context) (counted, error) {
 	d.mu.Lock()
 	b := d.bill
 	d.mu.Unlock()
@@ -267,7 +290,7 @@ func (d *deployment) total(ctx context.Context) (bill, error) {
 	c.Requests, c.Chunks, c.FIFOChunks = c.Requests+b.Cost.Requests, c.Chunks+b.Chunks, c.FIFOChunks+b.FIFOChunks
 	b.Cost = c
 	var err error
-	if b.StoredBytes, err = d.stored(ctx); err == nil {
+	if b.StoredBytes, b.IndexBytes, err = d.stored(ctx); err == nil {
 		b.Derived, err = d.derived(ctx)
 	}
 	return b, err

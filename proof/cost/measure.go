@@ -8,12 +8,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/bill"
 )
 
 // result is the cost of an operation, summed over its repetitions.
 type result struct {
 	operation
-	bill bill
+	bill counted
 }
 
 // results are all measurements.
@@ -58,8 +59,17 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 		return nil, err
 	}
 	defer listed.stop()
+	chained, err := open(settings{chain: true})
+	if err != nil {
+		return nil, err
+	}
+	defer chained.stop()
 	for _, o := range operations() {
-		b, err := d.measure(ctx, o)
+		on := d
+		if o.chain {
+			on = chained
+		}
+		b, err := on.measure(ctx, o)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +79,9 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 			if r.reference[withList][o.name], err = again(ctx, listed, o); err != nil {
 				return nil, err
 			}
-			o.run = whole(sequence, job{Steps: 3, Bytes: 1 << 10, Inline: o.name == threeInline})
+			w := bill.Canonical(1)
+			w.Bytes = 1 << 10
+			o.run = runOf(w, o.name == threeInline)
 			if r.reference[large][o.name], err = again(ctx, d, o); err != nil {
 				return nil, err
 			}
@@ -139,7 +151,7 @@ func again(ctx context.Context, d *deployment, o operation) (result, error) {
 // measureLongTimer measures a timer of more than 15 minutes, on a deployment for which a second is
 // a long time. It counts one sweep. On AWS one sweep a minute serves all timers.
 func measureLongTimer(ctx context.Context, open func(settings) (*deployment, error)) (result, error) {
-	d, err := open(settings{longTimer: time.Second})
+	d, err := open(settings{longTimer: time.Second, ahead: untilSweepAlone(time.Now())})
 	if err != nil {
 		return result{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/bill"
 	"github.com/seed-41655fb1/weft/internal/price"
 	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -26,6 +27,7 @@ type operation struct {
 	budget counts
 	times  int
 	ends   bool // the operation ends the run
+	chain  bool // the deployment chains activities
 	// prepare is called before each repetition and not counted. It may be nil.
 	prepare, run func(ctx context.Context, d *deployment, id string) error
 	// These are the prices of the same work elsewhere, in dollars; 0 if the service has no such
@@ -38,8 +40,10 @@ type operation struct {
 const (
 	threeOverSQS = "start, 3 activities, end: over SQS"
 	threeInline  = "start, 3 activities, end: inline"
+	threeChained = "start, 3 activities, end: chained"
 	accepted     = "update accepted and completed"
 	rejected     = "update refused"
+	failing      = "start, its task fails, retried by a request, end"
 )
 
 // operations returns the canonical work. The prices of other services follow their ways of
@@ -52,11 +56,15 @@ const (
 func operations() []operation {
 	all := []operation{
 		{
-			name: threeOverSQS, budget: counts{writes: 4, reads: 4, messages: 3}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200}),
+			name: threeOverSQS, budget: counts{writes: 4, reads: 4, messages: 3}, times: 5, ends: true, run: runOf(bill.Canonical(1), false),
 			stepFunctions: 4*transition + 3*price.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
 		},
 		{
-			name: threeInline, budget: counts{writes: 4, reads: 2, messages: 1}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200, Inline: true}),
+			name: threeInline, budget: counts{writes: 4, reads: 2, messages: 1}, times: 5, ends: true, run: runOf(bill.Canonical(1), true),
+			stepFunctions: 4*transition + 3*price.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
+		},
+		{
+			name: threeChained, budget: counts{writes: 4, reads: 2, messages: 1}, times: 5, ends: true, chain: true, run: runOf(bill.Canonical(1), false),
 			stepFunctions: 4*transition + 3*price.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
 		},
 		{
@@ -211,7 +219,7 @@ func offloading() (encrypted, offloaded []operation) {
 }
 
 // measure runs all repetitions of an operation, and returns their cost.
-func (d *deployment) measure(ctx context.Context, o operation) (bill, error) {
+func (d *deployment) measure(ctx context.Context, o operation) (counted, error) {
 	id := func(i int) string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), i) }
 	ids := make([]string, o.times)
 	for i := range ids {
@@ -220,27 +228,27 @@ func (d *deployment) measure(ctx context.Context, o operation) (bill, error) {
 			continue
 		}
 		if err := o.prepare(ctx, d, ids[i]); err != nil {
-			return bill{}, err
+			return counted{}, err
 		}
 	}
 	if err := d.settle(ctx); err != nil {
-		return bill{}, err
+		return counted{}, err
 	}
 	before, err := d.total(ctx)
 	if err != nil {
-		return bill{}, err
+		return counted{}, err
 	}
 	for _, id := range ids {
 		if err := o.run(ctx, d, id); err != nil {
-			return bill{}, fmt.Errorf("%s: %w", o.name, err)
+			return counted{}, fmt.Errorf("%s: %w", o.name, err)
 		}
 		if err := d.settle(ctx); err != nil {
-			return bill{}, fmt.Errorf("%s: %w", o.name, err)
+			return counted{}, fmt.Errorf("%s: %w", o.name, err)
 		}
 	}
 	after, err := d.total(ctx)
 	if err != nil {
-		return bill{}, err
+		return counted{}, err
 	}
 	b := after.minus(before)
 	b.Waited = o.busy.Seconds() * float64(o.times)

@@ -36,11 +36,8 @@ func queued() []operation {
 
 // at returns the activity that runs the steps of a job.
 func (j job) at() activity.Activity[int, string] {
-	switch {
-	case j.TaskQueue != "":
+	if j.TaskQueue != "" {
 		return step.On(j.TaskQueue)
-	case j.Inline:
-		return inline
 	}
 	return step
 }

@@ -60,14 +60,12 @@ func (r *results) print(out io.Writer) {
 		{"a chosen id, function URL, payloads of 200 bytes, no list, no deadline, no clean-up, 10 ms × 256 MB a task", plain, terms{}},
 		{"... payloads of 1 KB", large, terms{}},
 		{"... durations as measured here", plain, terms{measured: true}},
-		{"... with clean-up", plain, terms{cleanUp: true}},
 		{"... with the list of workflows", withList, terms{}},
 		{"... behind an HTTP API", plain, terms{httpAPI: true}},
-		{"... all of these", large, terms{measured: true, cleanUp: true, httpAPI: true}},
 	} {
 		line("%s\t%s\t%s", v.name, r.reference[v.variant][threeOverSQS].dollars(v.terms), r.reference[v.variant][threeInline].dollars(v.terms))
 	}
-	for i, row := range r.rateRows() {
+	for i, row := range rateRows() {
 		if i == 0 {
 			row[0] = "\n" + row[0]
 		}

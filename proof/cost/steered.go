@@ -69,10 +69,10 @@ func steered() []operation {
 			_, err := d.Waits(ctx, id, "")
 			return err
 		}},
-		{name: "wait of 20 s for an event that does not come", budget: counts{reads: 16}, times: 1, busy: waitFor, prepare: started, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: "wait of 20 s for an event that does not come, held", budget: counts{reads: 16}, times: 1, busy: waitFor, prepare: started, run: func(ctx context.Context, d *deployment, id string) error {
 			return d.get(ctx, "/v1/workflows/"+id+"/history", fmt.Sprintf("from=1000&wait=%v", waitFor))
 		}},
-		{name: "start, its task fails, retried by a request, end", budget: counts{writes: 2, reads: 3, messages: 1}, times: 5, ends: true, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: failing, budget: counts{writes: 2, reads: 3, messages: 1}, times: 5, ends: true, run: func(ctx context.Context, d *deployment, id string) error {
 			broken.Store(true)
 			defer broken.Store(false)
 			if _, err := brittle.Start(ctx, d.Client, id, workflow.None{}); err != nil {

@@ -11,9 +11,17 @@ import (
 // itemOverhead is DynamoDB's overhead for each stored item.
 const itemOverhead = 100
 
-// stored returns the size of the table as DynamoDB bills it.
-func (d *deployment) stored(ctx context.Context) (n int64, err error) {
-	pages := dynamodb.NewScanPaginator(d.tables, &dynamodb.ScanInput{TableName: aws.String(d.name)})
+// stored returns the sizes of the table and of its index as DynamoDB bills them.
+func (d *deployment) stored(ctx context.Context) (table, index int64, err error) {
+	if table, err = d.sizeOf(ctx, nil); err == nil && d.list {
+		index, err = d.sizeOf(ctx, aws.String("list"))
+	}
+	return table, index, err
+}
+
+// sizeOf returns the size of an index, or of the table.
+func (d *deployment) sizeOf(ctx context.Context, index *string) (n int64, err error) {
+	pages := dynamodb.NewScanPaginator(d.tables, &dynamodb.ScanInput{TableName: aws.String(d.name), IndexName: index})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

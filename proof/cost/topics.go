@@ -60,7 +60,7 @@ func onTopics() []operation {
 		{name: "look at a topic", budget: counts{reads: 1}, times: 5, prepare: teased, run: func(ctx context.Context, d *deployment, id string) error {
 			return d.get(ctx, "/v1/workflows/"+id+"/topics/progress", "from=0")
 		}},
-		{name: "wait of 20 s for an item that does not come", budget: counts{reads: 20}, times: 1, busy: waitFor, prepare: teased, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: "wait of 20 s for an item that does not come, held", budget: counts{reads: 20}, times: 1, busy: waitFor, prepare: teased, run: func(ctx context.Context, d *deployment, id string) error {
 			return d.get(ctx, "/v1/workflows/"+id+"/topics/progress", fmt.Sprintf("from=1&wait=%v", waitFor))
 		}},
 	}

@@ -20,9 +20,8 @@ const mostAdded = 1_000
 
 // job is the input of the measured workflows.
 type job struct {
-	Steps  int  `json:"steps,omitempty"`
-	Inline bool `json:"inline,omitempty"`
-	Local  bool `json:"local,omitempty"`
+	Steps int  `json:"steps,omitempty"`
+	Local bool `json:"local,omitempty"`
 	// TaskQueue is the task queue of the steps; empty means the default one.
 	TaskQueue string        `json:"taskQueue,omitempty"`
 	Nap       time.Duration `json:"nap,omitempty"`
@@ -49,9 +48,8 @@ var (
 	poke = workflow.NewSignal[int]("poke")
 	end  = workflow.NewSignal[workflow.None]("end")
 
-	step   = activity.New("step", fill)
-	local  = activity.NewLocal("local", fill)
-	inline = step.With(activity.Options{Inline: true})
+	step  = activity.New("step", fill)
+	local = activity.NewLocal("local", fill)
 
 	asker = workflow.NewWorkflow[job, string]("asker")
 	ask   = activity.New("ask", func(ctx context.Context, _ activity.None) (string, error) {
@@ -147,6 +145,7 @@ func registry() (*engine.Registry, error) {
 		workflow.Bind(counter, runCounter, workflow.Names(measured.Add, work, sum, poke, end)), workflow.Bind(flaky, runFlaky), workflow.Bind(asker, runAsker), step, local, ask,
 		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.BindOptions{Pinned: true}, workflow.Names(measured.Add, work, sum, poke, end)), workflow.Bind(shower, runShower, workflow.Names(amount, region, note)),
 		workflow.Bind(publisher, runPublisher, workflow.Names(progress)), workflow.Bind(teaser, runTeaser, workflow.Names(progress, end)), stream,
+		workflow.Bind(shaped, runShaped, workflow.Names(nudge, change)), echo,
 		workflow.Bind(brittle, runBrittle), workflow.Bind(balky, runBalky), balk,
 	)
 }

@@ -10,11 +10,15 @@ import (
 // deploy-check runs them in a repository like that of the page.
 var deployCommands = []struct{ command, file, as string }{
 	{"make test", "examples/examples_test.go", `"go", "test", "-vet=off", "-ldflags=-w", "./..."`},
+	{"make account", "infra/makefile_test.go", `[]string{"account"}`},
+	{"make account PARAMETERS='PermissionsBoundary=arn:aws:iam::123456789012:policy/boundary RolePath=/apps/'", "infra/makefile_test.go", `RolePath=/apps/ Page=off"`},
 	{"make deploy-sam", "localstack/check/sam", "make deploy-sam"},
-	{"make deploy-sam PARAMETERS='Architecture=arm64 Api=rest'", "localstack/check/sam", `PARAMETERS="Architecture=$ARCHITECTURE Api=rest `},
 	{"make deploy-terraform", "localstack/check/terraform", "make deploy-terraform"},
 	{`make e2e URL="$URL"`, "localstack/check/terraform", `make --silent e2e URL="`},
+	{"go run github.com/seed-41655fb1/weft/cmd/weft protect --stack shop --off", "localstack/check/sam", `protect --stack "$STACK" --off`},
 	{"sam delete --stack-name shop", "localstack/check/sam", `sam delete --stack-name "$STACK"`},
+	{"weft template adopt --stack shop --table shop-Table-1ABC --key arn:aws:kms:...:key/1111 --payload-key arn:aws:kms:...:key/2222 --bucket shop-payloadbucket-1abc", "localstack/check/adopt", "weft template adopt --table"},
+	{"terraform -chdir=terraform state rm module.weft.aws_dynamodb_table.this module.weft.aws_dynamodb_table.guard 'module.weft.aws_kms_key.payloads[0]' 'module.weft.aws_s3_bucket.payloads[0]' 'module.weft.aws_s3_bucket_policy.payloads[0]' 'module.weft.aws_s3_bucket_public_access_block.payloads[0]'", "localstack/check/terraform", "state rm module.weft.aws_dynamodb_table.this module.weft.aws_dynamodb_table.guard"},
 	{"terraform -chdir=terraform destroy", "localstack/check/terraform", "terraform_ destroy"},
 }
 

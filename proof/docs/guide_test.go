@@ -87,10 +87,18 @@ func newGuide(t *testing.T) *guide {
 		t.Fatal(err)
 	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, "the test has no "+r.URL.Path, http.StatusForbidden)
+		if strings.HasPrefix(r.URL.Path, "/github.com/seed-41655fb1/") {
+			http.Error(w, "the test has no "+r.URL.Path, http.StatusForbidden)
+			return
+		}
+		http.NotFound(w, r) // go asks the next proxy
 	}))
 	t.Cleanup(proxy.Close)
-	g.proxy = proxy.URL
+	others, err := exec.Command("go", "env", "GOPROXY").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.proxy = proxy.URL + "," + strings.TrimSpace(string(others))
 	return g
 }
 
@@ -153,9 +161,9 @@ func withoutTime(text string) string {
 }
 
 // shell runs a script in the reader's folder, remembers the folder in which the script ends, and
-// returns its output. All modules come from the module cache. The module proxy refuses Weft, as a
-// user's does. The replaced module has the path of the checkout, so that go does not build it again
-// for each test.
+// returns its output. The module proxy refuses Weft, as a user's does. Other modules come from the
+// module cache or the machine's proxy. The replaced module has the path of the checkout, so that go
+// does not build it again for each test.
 func (g *guide) shell(script string) string {
 	g.t.Helper()
 	if script == "" {

@@ -18,8 +18,9 @@ var variable = regexp.MustCompile(`\bWEFT_[A-Z][A-Z_]*[A-Z]\b`)
 var elsewhere = map[string]string{
 	"WEFT_URL": "internal/cli/remote.go", "WEFT_STACK": "internal/cli/remote.go", "WEFT_PROFILE": "internal/cli/remote.go",
 	"WEFT_TOKEN": "internal/cli/remote.go", "WEFT_TOKEN_FILE": "internal/cli/remote.go", "WEFT_CONFIG": "internal/cli/config.go",
-	"WEFT_CONTRACT":       "weftest/contract.go",
-	"WEFT_ISOLATED_CHILD": "internal/isolate/child.go", // between a server and its children
+	"WEFT_COMPLETION_TIMEOUT": "cmd/weft/complete.go", "WEFT_CONTRACT": "weftest/contract.go",
+	"WEFT_CHECK":          "internal/precheck/precheck.go", // between weft check and a program
+	"WEFT_ISOLATED_CHILD": "internal/isolate/child.go",     // between a server and its children
 }
 
 // declaredVariables returns the variables of package settings.

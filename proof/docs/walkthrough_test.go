@@ -102,7 +102,7 @@ func fromBodyToPut(stacks string) (all []string) {
 		}
 		var part []string
 		for _, f := range frame.FindAllStringSubmatch(goroutine, -1) {
-			if strings.HasPrefix(f[1], "meter.") || strings.HasPrefix(f[1], "observe.") {
+			if strings.HasPrefix(f[1], "meter.") || strings.HasPrefix(f[1], "observe/calls.") || strings.HasPrefix(f[1], "observe.") {
 				continue
 			}
 			name := regexp.MustCompile(`\[\.\.\.\]`).ReplaceAllString(filepath.Base(f[1]), "")

@@ -52,6 +52,8 @@ type Harness struct {
 	// Starts is how many activities, timers and similar things one task may start; zero means no
 	// limit.
 	Starts int
+	// Chain is that of engine.Options.
+	Chain bool
 	// Commit is how many bytes one task may write; zero means no limit.
 	Commit int
 	// Suggest is the length of the history from which the code gets the hint to continue as new;
@@ -124,7 +126,7 @@ func (s *Harness) drop() {
 
 // Writer returns the writer of the next commit.
 func (s *Harness) Writer() *engine.Writer {
-	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, MaxStarts: s.Starts, MaxCommit: s.Commit, TaskQueues: []string{"reports"}}}
+	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, MaxStarts: s.Starts, MaxCommit: s.Commit, Chain: s.Chain, TaskQueues: []string{"reports"}}}
 	s.ids++
 	binary.BigEndian.PutUint64(w.Commit[:], s.ids)
 	return w
@@ -231,11 +233,21 @@ func (s *Harness) Fail(event int64, err error) *engine.Transition {
 	return s.Bring(&history.ActivityTaskFailed{ScheduledEventID: event, Failure: failure.FromError(err), Attempt: 1})
 }
 
-// Batch adds a batch of items of an attempt at an activity. Like a store, it encodes and decodes
-// the commit.
+// Batch adds a batch of items of an attempt at an activity.
 func (s *Harness) Batch(a *history.ActivityItemsPublished) {
 	s.t.Helper()
-	c := s.Run.Batch(s.Writer(), a)
+	s.keep(s.Run.Batch(s.Writer(), a))
+}
+
+// Subscribe adds a subscription to the run's end.
+func (s *Harness) Subscribe(a *history.CompletionSubscribed) {
+	s.t.Helper()
+	s.keep(s.Run.Subscribe(s.Writer(), []history.Event{history.Of(a)}))
+}
+
+// keep encodes and decodes a commit without a task, like a store, and appends it to the log.
+func (s *Harness) keep(c *history.Commit) {
+	s.t.Helper()
 	body, err := history.Encode(c)
 	if err == nil {
 		var stored *history.Commit

@@ -13,6 +13,9 @@
 //	Partial       success, entries failed   some entries of a batch: SendMessageBatch, BatchWriteItem
 //	Delay         the answer, later         all, before or after the delay
 //
+// A [Guard] denies requests as IAM does: the client sees AccessDeniedException, and nothing is
+// done.
+//
 // The proxy forwards requests with their headers and bytes, including the Host header and the
 // signature, except those of Partial.
 package faultproxy

@@ -36,7 +36,12 @@ const (
 	CutAnswer   Fault = "cut answer"
 	Partial     Fault = "partial"
 	Delay       Fault = "delay"
+	Deny        Fault = "deny" // by a guard
 )
+
+// Guard returns the action that a request to DynamoDB or SQS may not do, or nothing if the request
+// is allowed. It is called by many goroutines.
+type Guard func(service, operation string, body []byte) (action string)
 
 // Counts has how often each fault happened, by operation ("PutItem") and fault.
 type Counts map[string]map[Fault]int
@@ -51,6 +56,7 @@ type Proxy struct {
 	mu     sync.Mutex
 	rand   *rand.Rand
 	rates  Rates
+	guard  Guard
 	counts Counts
 }
 
@@ -91,6 +97,41 @@ func (p *Proxy) Set(rates Rates) {
 	p.rates = rates
 }
 
+// Protect has a guard decide about each request from now on. nil allows all.
+func (p *Proxy) Protect(g Guard) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.guard = g
+}
+
+// denied returns the action that a request may not do, and counts it.
+func (p *Proxy) denied(service, op string, body []byte) (action string) {
+	p.mu.Lock()
+	guard := p.guard
+	p.mu.Unlock()
+	if guard == nil {
+		return ""
+	}
+	if service == sqs {
+		service = "SQS"
+	}
+	if action = guard(service, op, body); action == "" {
+		return ""
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count(op, Deny)
+	return action
+}
+
+// count counts a fault. The caller holds the lock.
+func (p *Proxy) count(op string, f Fault) {
+	if p.counts[op] == nil {
+		p.counts[op] = map[Fault]int{}
+	}
+	p.counts[op][f]++
+}
+
 // Counts returns a copy of the counts.
 func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
@@ -129,12 +170,9 @@ func (p *Proxy) draw(op string) (fault Fault, delay time.Duration, choose func(n
 	if fault == Partial && entriesOf[op] == nil {
 		fault = Pass
 	}
-	if p.counts[op] == nil {
-		p.counts[op] = map[Fault]int{}
-	}
-	p.counts[op][fault]++
+	p.count(op, fault)
 	if p.rand.Float64() < r.Delay {
-		p.counts[op][Delay]++
+		p.count(op, Delay)
 		delay = time.Duration(p.rand.Int64N(int64(r.MaxDelay) + 1))
 		if p.rand.IntN(2) == 0 {
 			delay = -delay // a negative delay comes before the request is forwarded
@@ -151,6 +189,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the client has gone
 	}
 	service, op := operation(r)
+	if action := p.denied(service, op, body); action != "" {
+		refuse(w, service, deniedAs(action))
+		return
+	}
 	fault, delay, choose := p.draw(op)
 	if !pause(r, -delay) {
 		return

@@ -116,6 +116,38 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A guard decides about each request by its service, its operation and its body.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, `{}`)
+	p, c := proxy(t, s, faultproxy.Rates{})
+	var asked []string
+	p.Protect(func(service, operation string, body []byte) string {
+		asked = append(asked, service+"."+operation)
+		if service == "SQS" || strings.Contains(string(body), `"TableName":"t"`) {
+			return "a:right"
+		}
+		return ""
+	})
+	receive := func() error {
+		_, err := sqs.NewFromConfig(c).ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String("q")})
+		return err
+	}
+	for _, err := range []error{put(t, c), receive()} {
+		var denied smithy.APIError
+		if !errors.As(err, &denied) || denied.ErrorCode() != "AccessDeniedException" || !strings.Contains(denied.ErrorMessage(), "a:right") {
+			t.Errorf("error %v", err)
+		}
+	}
+	if n := s.applied.Load(); n != 0 || p.Counts()["PutItem"][faultproxy.Deny] != 1 || !slices.Equal(asked, []string{"DynamoDB.PutItem", "SQS.ReceiveMessage"}) {
+		t.Errorf("%d were carried out, counted %v, asked about %v", n, p.Counts(), asked)
+	}
+	p.Protect(nil)
+	if err := put(t, c); err != nil {
+		t.Errorf("without a guard: %v", err)
+	}
+}
+
 // The proxy does not change what a request signs.
 func TestPass(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,14 @@ var throttles = map[string][]refusal{
 	},
 }
 
+// deniedAs returns the error with which a service refuses a request that IAM does not allow.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+// https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/CommonErrors.html
+func deniedAs(action string) refusal {
+	return refusal{http.StatusBadRequest, "AccessDeniedException", "The role is not authorized to perform: " + action}
+}
+
 // prefixes are what precedes an error's code in __type.
 var prefixes = map[string]string{dynamoDB: "com.amazonaws.dynamodb.v20120810#", sqs: "com.amazonaws.sqs#"}
 

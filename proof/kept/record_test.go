@@ -47,6 +47,7 @@ var features = []struct {
 	{name: "dynamic", typ: "anything", input: `{"n":1}`, requests: []request{updated, greeted, ended}},
 	{name: "topics", typ: "publishing", input: "0", requests: []request{updated, resetToLast, goOn, ended}},
 	{name: "announced", typ: "announcing"},
+	{name: "notify", typ: "counting", options: client.StartOptions{Notify: []client.Notification{{URL: "https://hooks.example.com/a"}}}, requests: []request{updated, subscribed, ended}},
 }
 
 func canceled(ctx context.Context, env *weftest.Env, id string) error {
@@ -98,6 +99,14 @@ func paused(ctx context.Context, env *weftest.Env, id string) error {
 func resumed(ctx context.Context, env *weftest.Env, id string) error {
 	env.Sleep(time.Hour)
 	return env.Client().Resume(ctx, id, client.PauseOptions{Reason: "the bank is open"})
+}
+
+// subscribed adds another notification to the open run.
+func subscribed(ctx context.Context, env *weftest.Env, id string) error {
+	_, _, err := env.Client().Start(ctx, id, "counting", nil, client.StartOptions{
+		IDConflictPolicy: "useExisting", Notify: []client.Notification{{URL: "https://hooks.example.com/b", Result: true}},
+	})
+	return err
 }
 
 // greeted sends a signal that names an activity.

@@ -230,6 +230,12 @@ func (k *Checker) land(c *Commit) {
 	k.logs[c.Workflow] = runs
 	k.landed[c.ID], k.taken[slot{c.Workflow, c.Number, c.Slot}] = k.now, true
 	switch r := &runs[at]; {
+	case len(r.Commits) > 0 && r.replaces(c):
+		k.deleted[r.ID()] = true
+		*r = Run{Number: r.Number, Commits: []*Commit{c}, Cover: r.Cover}
+	case c.Status == Void && c.Slot > 0 && len(r.Commits) > 0: // the number is void already
+	case c.Slot == 0 && len(r.Commits) > 0 && r.left(): // the void commit in a later slot says nothing more
+		r.Commits, r.Cover = []*Commit{c}, nil
 	case c.Slot == 0 && !r.intact(): // a void run takes the number of a run that is being deleted, or the place of its first commit
 		r.lose(0)
 		r.Cover = c
@@ -416,6 +422,16 @@ func (k *Checker) drop(c *Commit) string {
 	}
 	if r.Cover != nil && r.Cover.ID == c.ID {
 		r.Cover = nil
+		return ""
+	}
+	if r.left() && r.Commits[0].ID == c.ID {
+		runs := k.logs[c.Workflow]
+		at := slices.IndexFunc(runs, func(x Run) bool { return x.Number == c.Number })
+		if r.Cover != nil {
+			runs[at] = Run{Number: c.Number, Commits: []*Commit{r.Cover}}
+		} else {
+			k.logs[c.Workflow] = slices.Delete(runs, at, at+1)
+		}
 		return ""
 	}
 	if int(c.Slot) >= len(r.Commits) || r.Commits[c.Slot].ID != c.ID {

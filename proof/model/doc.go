@@ -22,7 +22,8 @@
 //   - Requests (start, signal, update; a start that ends the open run): read, send, put, answer.
 //   - Messages of activities, timers, results, children and reports of children: causation ids,
 //     copies, fences, repairs, dead letters.
-//   - Two logs: a parent and a child, with its close policy.
+//   - Two logs: a parent and a child, with its close policy; or a run and the one that notifies of
+//     its end.
 //   - Attempts: failures, limits, the record that an attempt has begun.
 //   - Inline continuation, continue-as-new, void runs, deletion by maintenance and reuse of the id.
 //

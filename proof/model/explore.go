@@ -316,6 +316,8 @@ func (o Owing) text() string {
 		return fmt.Sprintf("child %d", o.Event)
 	case NotifyParent:
 		return "report of a child"
+	case NotifyCaller:
+		return "notification"
 	case TakeResult:
 		return fmt.Sprintf("result of %d", o.Event)
 	}

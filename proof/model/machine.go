@@ -63,6 +63,8 @@ const (
 	// VoidNext: maintenance makes the number after a run void before it deletes the run's last
 	// commit, regardless of void runs above.
 	VoidNext
+	// ReadsLast: a process that knows a closed run reads its last commit again.
+	ReadsLast
 	// TakeBeside: a start also takes the numbers that another start may take if its read finds
 	// less.
 	TakeBeside
@@ -90,6 +92,8 @@ const (
 	SeeBeside
 	// KeepWhole: a run is deleted as a whole. Its commits do not expire one by one.
 	KeepWhole
+	// DeliverOnce: a message that notifies of an end starts no second delivering run.
+	DeliverOnce
 	// LatestReceipt: a delete with an old receipt does nothing. This is the queue's rule, not the
 	// protocol's.
 	LatestReceipt
@@ -152,12 +156,16 @@ type shape struct {
 	retry    bool // clients repeat operations whose outcome is unknown
 	clean    bool // closed runs are deleted
 	begun    bool // run 1 is closed in the initial state
+	big      bool // last commits are large: no process reads them again
+	warm     bool // a process knows a closed run, and keeps that as long as its reads allow
 	lasting  bool // a child does not end by itself
+	notifies bool // the end of a chain of workflow 0 is notified: workflow 1 is the delivering run
 	counts   bool // count how often messages are sent
 	bound    uint8
 	total    bool // bound counts the sends of all events together
 	handlers int  // how many run at once; 0 means three
 	plain    bool // each step is a single action, without machine.local
+	chain    bool // each activity may follow from another inline, as in a deployment that chains
 	finals   bool // collect the states in which nothing more can happen
 }
 
@@ -270,7 +278,7 @@ func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 		}
 	}
 	if c.Status == Open {
-		if w.inline && len(c.Sched) == 1 && c.Sched[0].Kind == RunActivity && m.task(c.Sched[0].Event).inline && m.task(c.Sched[0].Event).most != 1 {
+		if w.inline && m.mayBeInline(c) && m.task(c.Sched[0].Event).most != 1 {
 			c.Inline = []int32{c.Sched[0].Event}
 		}
 		return []*Commit{c}
@@ -282,7 +290,10 @@ func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 		next.Run, next.Lap, next.From = c.Next, first.Lap+1, c.Run
 		return []*Commit{c, next}
 	}
-	if first.Workflow == 1 {
+	switch {
+	case m.notifies && first.Workflow == 0:
+		c.Sched = append(c.Sched, Owing{NotifyCaller, 0})
+	case !m.notifies && first.Workflow == 1:
 		c.Sched = append(c.Sched, Owing{NotifyParent, 0})
 	}
 	for i := range m.tasks {
@@ -292,6 +303,12 @@ func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 		}
 	}
 	return []*Commit{c}
+}
+
+// mayBeInline reports whether a commit is recorded as one whose only activity its writer may have
+// run itself.
+func (m *machine) mayBeInline(c *Commit) bool {
+	return len(c.Sched) == 1 && c.Sched[0].Kind == RunActivity && (m.chain || m.task(c.Sched[0].Event).inline)
 }
 
 // open returns the first commit of a run.
@@ -330,7 +347,7 @@ func (m *machine) again(due []Due, seen int32, causation uint32) (out []Message)
 	for _, d := range due {
 		g := message(d.Commit, d.Owing)
 		g.Seen = seen
-		if !m.on(OwnCausation) || m.on(InlineKeepsCausation) && slices.Contains(d.Commit.Inline, d.Event) {
+		if !m.on(OwnCausation) || m.on(InlineKeepsCausation) && m.mayBeInline(d.Commit) {
 			g.CausationID = causation
 		}
 		out = append(out, g)
@@ -374,6 +391,14 @@ func (m *machine) land(s *State, c *Commit) {
 	}
 	r := &(*runs)[at]
 	switch {
+	case len(r.Commits) > 0 && r.replaces(c):
+		if *r = (Run{Number: r.Number, Commits: []*Commit{c}, Cover: r.Cover}); r.Cover != nil {
+			r.Commits, r.Cover = []*Commit{r.Cover}, nil // the run above it makes no difference between the two
+		}
+		return
+	case c.Slot == 0 && len(r.Commits) > 0 && r.left():
+		r.Commits, r.Old = []*Commit{c}, false
+		return
 	case c.Slot == 0 && !r.intact():
 		r.lose(0)
 		r.Cover = c
@@ -504,6 +529,9 @@ func (m *machine) ask(s *State, pi int, text string) {
 	whole := s.clone()
 	whole.seen(0)
 	m.decide(whole, pi, whole.logs[0], text)
+	if runs := m.warmly(s); runs != nil && o.kind == 's' {
+		m.decide(s.clone(), pi, runs, text+", knowing a closed run")
+	}
 	if !m.may(s, torn) || o.kind == 0 {
 		return
 	}
@@ -527,6 +555,44 @@ func (m *machine) ask(s *State, pi int, text string) {
 			t.faults++
 			m.decide(t, pi, runs, fmt.Sprintf("%s, reading all but %s of the transaction [fault]", text, sketch(writer.Puts[half])))
 		}
+	}
+}
+
+// warmly returns what a process reads that knows a closed run of which the last commit is gone, or
+// nil if there is no such process, or if it sees that.
+func (m *machine) warmly(s *State) []Run {
+	if s.warm == nil || m.on(ReadsLast) && !m.big {
+		return nil
+	}
+	runs := []Run{*s.warm}
+	for _, r := range s.logs[0] {
+		if r.Number == s.warm.Number && r.intact() && r.ID() == s.warm.ID() {
+			return nil // it reads what others read
+		}
+		if r.Number > s.warm.Number {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// prove lets the process that knows a closed run read what is new, which it does more often than
+// anything expires. It forgets the run if it sees that the run has gone, or anything above it.
+func (m *machine) prove(s *State) {
+	if s.warm == nil {
+		return
+	}
+	for _, r := range s.logs[0] {
+		if r.Number > s.warm.Number {
+			s.warm = nil
+			return
+		}
+		if r.Number == s.warm.Number && r.ID() == s.warm.ID() {
+			return
+		}
+	}
+	if m.on(ReadsLast) && !m.big {
+		s.warm = nil
 	}
 }
 
@@ -916,6 +982,10 @@ func (m *machine) act(s0 *State, pi int, run *Run, text string) {
 		m.add(s, "%s: the parent is %s", text, map[bool]string{false: "open", true: "closed"}[run.Closed()])
 	case NotifyParent:
 		m.report(s0, pi, text)
+	case NotifyCaller:
+		s := s0.clone()
+		s.procs[pi].PC = pcChild
+		m.add(s, "%s: the run has closed", text)
 	}
 }
 
@@ -1092,7 +1162,7 @@ func (m *machine) run(s0 *State, pi int, text string) {
 			m.keep(s, &g, func(r *Record) { r.Failed, r.By = n, g.Send })
 			p.next([]Message{m.further(g, n+1)}, pcDelete)
 			m.add(s, "%s: attempt %d failed, and is recorded", text, n)
-		case kept.Failed == n && kept.By == g.Send && m.on(SameSendGoesOn):
+		case kept.Failed == n && kept.isBy(&g) && m.on(SameSendGoesOn):
 			p.next([]Message{m.further(g, n+1)}, pcDelete)
 			m.add(s, "%s: attempt %d failed; a delivery of the same message has recorded it", text, n)
 		default:
@@ -1244,6 +1314,10 @@ func (m *machine) child(s0 *State, pi int, text string) {
 	p0 := &s0.procs[pi]
 	g := p0.Work
 	v := Look(s0.logs[1])
+	if g.Kind == NotifyCaller {
+		m.notify(s0, pi, v, text)
+		return
+	}
 	if p0.Verdict == 1 {
 		m.endChild(s0, pi, v.Run, text)
 		return
@@ -1286,6 +1360,37 @@ func (m *machine) child(s0 *State, pi int, text string) {
 	m.give(s, &s.procs[pi])
 	s.end(pi)
 	m.add(s, "%s: the start of the child gets no answer and is on its way [fault]", text)
+}
+
+// notify starts the delivering run of a notification, unless an earlier delivery of the message
+// has.
+func (m *machine) notify(s0 *State, pi int, v View, text string) {
+	s := s0.clone()
+	p := &s.procs[pi]
+	if v.Run != nil && (m.on(DeliverOnce) || !v.Run.Closed()) {
+		p.next(m.foreign(s, 1, p), pcDelete)
+		m.add(s, "%s: the delivering run is there", text)
+		return
+	}
+	puts := []*Commit{m.open(s, 1, v.Highest+1, 9, p.causationIDs())}
+	if m.put(s, puts) == taken {
+		return
+	}
+	if len(s.logs[1]) > 1 {
+		s.broken = "an end was notified by two runs"
+	}
+	p.next(messages(puts), pcDelete)
+	s.note(Event{Do: Put, Actor: p.actor, Commits: puts})
+	m.add(s, "%s: starts the delivering run: %s", text, list(puts))
+	if !m.may(s, late) {
+		return
+	}
+	s = s0.clone()
+	s.faults++
+	s.floats = append(slices.Clip(s.floats), []*Commit{m.open(s, 1, v.Highest+1, 9, s.procs[pi].causationIDs())})
+	m.give(s, &s.procs[pi])
+	s.end(pi)
+	m.add(s, "%s: the start of the delivering run gets no answer and is on its way [fault]", text)
 }
 
 func (m *machine) endChild(s0 *State, pi int, run *Run, text string) {

@@ -51,7 +51,7 @@ func (m *machine) settle(all []step, t step) []step {
 // what has no effect on existing runs: void runs, and messages of runs that nobody will put.
 func (m *machine) tidy(s *State) {
 	isVoid := func(r Run) bool { return r.Commits[0].Status == Void }
-	if m.quiet(s) {
+	if m.quiet(s) && !m.warm {
 		for i := range s.logs[0] {
 			if r := &s.logs[0][i]; r.Closed() && !isVoid(*r) {
 				r.Old = true
@@ -381,6 +381,11 @@ func (m *machine) maintain(s0 *State) {
 	for i := range s0.logs[0] {
 		r := &s0.logs[0][i]
 		void := r.Commits[0].Status == Void
+		if m.warm && s0.warm == nil && i == len(s0.logs[0])-1 && r.Closed() && !void && r.intact() {
+			s := s0.clone()
+			s.warm = &Run{Number: r.Number, Commits: r.Commits}
+			m.add(s, "a process reads run %d, which has closed, and keeps it", r.Number)
+		}
 		if !m.on(KeepWhole) && r.Closed() {
 			for slot := range int32(len(r.Commits)) {
 				if r.At(slot) == nil {
@@ -400,6 +405,7 @@ func (m *machine) maintain(s0 *State) {
 				continue
 			}
 			s := s0.clone()
+			m.prove(s)
 			s.logs[0][i].Old = true
 			m.add(s, "the retention of run %d passes", r.Number)
 		case void:
@@ -414,6 +420,8 @@ func (m *machine) maintain(s0 *State) {
 			next := slices.IndexFunc(s.logs[0], func(x Run) bool { return x.Number == r.Number+1 })
 			switch {
 			case latest.Number > r.Number && latest.Commits[0].Status != Void:
+			case !m.big:
+				p.After = pcOver
 			case next < 0 && (latest.Number == r.Number || m.on(VoidNext)):
 				p.After = pcVoid
 			case next >= 0 && s.logs[0][next].Old && s.logs[0][next].Commits[0].Status == Void && m.on(RenewVoid):
@@ -496,8 +504,18 @@ func (m *machine) cleanStep(s0 *State, pi int) {
 		m.add(s, "maintenance: deletes slot %d of run %d", slot, p.Work.Number)
 		return
 	}
-	if p.After == pcVoid && m.on(VoidFirst) {
+	switch {
+	case !m.on(VoidFirst):
+	case p.After == pcVoid:
 		m.takeNext(s, pi, run(r.Number+1))
+		return
+	case p.After == pcOver:
+		void := m.void(s, 0, r.Number, s.id())
+		void.Slot, void.Over = last, r.Commits[last].ID
+		m.put(s, []*Commit{void})
+		s.end(pi)
+		s.note(Event{Do: Put, Commits: []*Commit{void}})
+		m.add(s, "maintenance: replaces the last commit of run %d", void.Number)
 		return
 	}
 	lose(last)
@@ -559,6 +577,9 @@ func (m *machine) finished(s *State) string {
 		}
 	}
 	parent := Look(s.logs[0])
+	if m.notifies && parent.Run != nil && parent.Run.Closed() && Look(s.logs[1]).Run == nil {
+		return "a run has ended, and nobody was notified"
+	}
 	for w := range s.logs {
 		v := Look(s.logs[w])
 		if v.Run == nil || v.Run.Closed() {
@@ -579,7 +600,7 @@ func (m *machine) finished(s *State) string {
 		if w == 0 && m.needs && !f.signal {
 			continue
 		}
-		if w == 1 && parent.Run != nil && parent.Run.Closed() {
+		if w == 1 && !m.notifies && parent.Run != nil && parent.Run.Closed() {
 			return "a child outlives its parent"
 		}
 		if waits == 0 {

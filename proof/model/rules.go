@@ -18,11 +18,12 @@ const (
 	NotifyParent      Kind = 9
 	DeliverExternal   Kind = 10
 	CloseAttempt      Kind = 11
+	NotifyCaller      Kind = 12
 )
 
 // outlives reports whether messages of this kind still have work to do after their run has closed.
 func (k Kind) outlives() bool {
-	return k == StartOrCloseChild || k == NotifyParent || k == DeliverExternal
+	return k == StartOrCloseChild || k == NotifyParent || k == DeliverExternal || k == NotifyCaller
 }
 
 // Status is the state of a run after a commit.
@@ -64,7 +65,7 @@ type Commit struct {
 	Inline       []int32 // the scheduled events that its writer continues inline, without a message
 	Signals      []uint32
 	Updates      []uint32
-	Over         uint32 // a void commit that this one replaces
+	Over         uint32 // a void commit, or the last one of a deleted run, that this one replaces
 	Beside       int32  // in a void run: the number of the run that the same put opened, or 0
 }
 
@@ -106,10 +107,35 @@ func (r *Run) At(slot int32) *Commit {
 	if slot == 0 && r.Cover != nil {
 		return r.Cover
 	}
+	if r.left() {
+		if c := r.Commits[0]; c.Slot == slot {
+			return c
+		}
+		return nil
+	}
 	if slot < 0 || int(slot) >= len(r.Commits) || r.gone(slot) {
 		return nil
 	}
 	return r.Commits[slot]
+}
+
+// left reports whether nothing is left of the run but a void commit in the place of its last one,
+// which was not its first.
+func (r *Run) left() bool { return r.Commits[0].Status == Void && r.Commits[0].Slot > 0 }
+
+// replaces reports whether a commit makes the run void in the place of its last commit.
+func (r *Run) replaces(c *Commit) bool {
+	return c.Status == Void && c.Over != 0 && r.Commits[0].Status != Void && int(c.Slot) == len(r.Commits)-1 && r.Last().ID == c.Over
+}
+
+// alone reports whether all commits but the last have been deleted.
+func (r *Run) alone() bool {
+	for slot := range int32(len(r.Commits) - 1) {
+		if !r.gone(slot) {
+			return false
+		}
+	}
+	return true
 }
 
 // gone reports whether the commit in a slot has been deleted.
@@ -170,7 +196,7 @@ func (r *Run) scheduled(event int32) *Commit {
 // the one that schedules the message.
 func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
 	switch {
-	case k == NotifyParent:
+	case k == NotifyParent || k == NotifyCaller:
 		return r.Closed()
 	case k.outlives():
 		return !r.resolved(event)
@@ -332,6 +358,9 @@ func (r *Run) whole() int {
 
 // present reports whether any commit of the run is in the store.
 func (r *Run) present() bool {
+	if r.left() {
+		return true
+	}
 	for slot := range r.Commits {
 		if r.At(int32(slot)) != nil {
 			return true
@@ -448,10 +477,18 @@ func fits(runs []Run, c *Commit) string {
 		}
 	}
 	switch {
+	case c.Status == Void && c.Slot > 0 && (run == nil || run.Commits[0].Status == Void):
+		return "" // another process has deleted the last commit, because it saw a run above
 	case run == nil && c.Slot != 0:
 		return "a commit landed in a run that is not there"
 	case run == nil:
 		return ""
+	case run.replaces(c) && !run.Closed():
+		return "a commit of an open run was replaced"
+	case run.replaces(c) && !run.alone():
+		return "the last commit of a run was replaced before the others were deleted"
+	case run.replaces(c):
+		return "" // a deletion
 	case c.Slot == 0 && c.Fence && !run.intact():
 		return "" // a start makes void the number of a run that is being deleted
 	case c.Slot == 0 && run.Commits[0].Status == Void:
@@ -515,11 +552,15 @@ const (
 	Begun
 )
 
+// isBy reports whether a record was written on behalf of a message, which then has to send what
+// follows. A repaired first message stands for an attempt that ran inline.
+func (r *Record) isBy(g *Message) bool { return r.By == g.Send || g.Seen > 0 && g.Attempt == 1 }
+
 // Admit decides on a message for an attempt, by the activity's record
 // (executor/activities.compare). sends says whether the message sends the next attempt if a
 // delivery of the same sending has recorded the failure.
 func Admit(r *Record, g *Message, sends bool) Verdict {
-	switch mine := sends && r != nil && (r.By == g.Send || g.Seen > 0 && g.Attempt == 1); {
+	switch mine := sends && r != nil && r.isBy(g); {
 	case r == nil:
 		return MayBegin
 	case r.Failed >= g.Attempt && mine:

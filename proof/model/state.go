@@ -20,6 +20,7 @@ const (
 	pcNews             // notify the parent
 	pcClean            // delete the next item of a run
 	pcVoid             // put a void run, or renew the existing one, before the end of pcClean
+	pcOver             // put a void commit over the last one, as the end of pcClean
 	pcDelete           // delete the message
 	pcAnswer           // answer the request
 )
@@ -66,6 +67,7 @@ type State struct {
 	begun  [8]uint8      // how often an attempt of an event began
 	sends  [8]uint8      // how often an event's message was sent
 	faults uint8
+	warm   *Run // a closed run that a process knows, or nil
 
 	nextID, nextCausation, nextTwin uint32
 	broken                          string
@@ -358,6 +360,10 @@ func (s *State) body(e *encoder) {
 		e.ident(r.Run)
 		e.causationOf(r.By)
 	}
+	if e.flag(s.warm != nil); s.warm != nil {
+		e.u8(uint8(s.warm.Number))
+		e.commits(s.warm.Commits)
+	}
 }
 
 // decoder reads what encode wrote. Commits are shared, because they never change.
@@ -481,6 +487,10 @@ func (d *decoder) state() *State {
 		r := Record{Workflow: d.u32(), Number: int32(d.u8()), Event: int32(d.u8()), Begun: int32(d.u8()), Failed: int32(d.u8())}
 		r.Run, r.By = d.u32(), d.u32()
 		s.recs = append(s.recs, r)
+	}
+	if d.flag() {
+		s.warm = &Run{Number: int32(d.u8())}
+		s.warm.Commits = d.commits()
 	}
 	s.nextID, s.nextCausation, s.nextTwin, s.faults = d.u32(), d.u32(), d.u32(), d.u8()
 	return s

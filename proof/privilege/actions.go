@@ -30,6 +30,7 @@ func Actions() []Action {
 		{"DynamoDB.UpdateItem", "dynamodb:UpdateItem", authorizationDynamoDB},
 		{"KMS.Decrypt", "kms:Decrypt", authorizationKMS},
 		{"KMS.GenerateDataKey", "kms:GenerateDataKey", authorizationKMS},
+		{"Lambda.GetAlias", "lambda:GetAlias", authorizationLambda},
 		{"Lambda.Invoke", "lambda:InvokeFunction", authorizationLambda},
 		{"Lambda.ListVersionsByFunction", "lambda:ListVersionsByFunction", authorizationLambda},
 		{"S3.DeleteObjects", "s3:DeleteObject", deletions},

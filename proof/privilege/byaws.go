@@ -6,17 +6,26 @@ import (
 	"slices"
 )
 
-// Grant is what a role must allow because AWS itself uses it, whatever the function does.
+// Grant is what a role must allow because AWS itself uses it, whatever the function does, or what
+// it must deny to the function because only AWS is to use it.
 type Grant struct {
 	// Why says who uses the grant, and for what. Source is the page of AWS's documentation that
 	// demands these actions.
 	Why, Source string
 	Actions     []string
+	// Denies says that the statement denies the actions.
+	Denies bool
 	// on returns the resources, or none if a role does not need the grant. A wildcard in a resource
 	// is one that AWS demands.
 	on func(Role) []string
 	// where returns the conditions. It may be nil.
 	where func(Role) []Condition
+}
+
+// interfaces are what Lambda does with the network interfaces of a function in a VPC.
+var interfaces = []string{
+	"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets",
+	"ec2:UnassignPrivateIpAddresses",
 }
 
 // ByAWS has the grants by the names of their statements.
@@ -38,6 +47,22 @@ var ByAWS = map[string]Grant{
 		Source:  `AWS Lambda Developer Guide, "Visualize Lambda function invocations using AWS X-Ray"; Service Authorization Reference, "Actions, resources, and condition keys for AWS X-Ray"`,
 		Actions: []string{"xray:PutTelemetryRecords", "xray:PutTraceSegments"},
 		on:      func(r Role) []string { return star(r.Traced) },
+	},
+	"Network": {
+		Why:     "Lambda makes and removes the network interfaces of functions in a VPC, if there are `SubnetIds`",
+		Source:  `AWS Lambda Developer Guide, "Giving Lambda functions access to resources in an Amazon VPC"; AWS Managed Policy Reference Guide, "AWSLambdaVPCAccessExecutionRole"`,
+		Actions: interfaces,
+		on:      func(r Role) []string { return star(r.InVPC) },
+	},
+	"NoNetwork": {
+		Why:     "code has no use for that: only its requests have the ARN of the function",
+		Source:  `AWS Lambda Developer Guide, "Using source function ARN to control function access behavior"`,
+		Actions: interfaces,
+		Denies:  true,
+		on:      func(r Role) []string { return star(r.InVPC) },
+		where: func(r Role) []Condition {
+			return []Condition{{Operator: "ArnLike", Key: SourceFunction, Values: []string{r.Function, r.Function + ":*"}}}
+		},
 	},
 	"Kms": {
 		Why:    "DynamoDB, SQS and S3 (for a bucket that was made) use the key for the function, which may use it only through them",
@@ -65,6 +90,13 @@ func star(is bool) []string {
 	return nil
 }
 
+func effect(denies bool) string {
+	if denies {
+		return Deny
+	}
+	return Allow
+}
+
 func (g Grant) resources(r Role) []string {
 	if g.on == nil {
 		return nil
@@ -75,7 +107,7 @@ func (g Grant) resources(r Role) []string {
 // statement returns a copy of the grant's statement for a role. ok is false if the role does not
 // need the grant.
 func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
-	s = Statement{Sid: sid, Effect: Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
+	s = Statement{Sid: sid, Effect: effect(g.Denies), Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
 	if g.where != nil {
 		s.Conditions = g.where(r)
 	}

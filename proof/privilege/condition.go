@@ -37,6 +37,22 @@ func (c Condition) holds(r Request) (bool, error) {
 var operators = map[string]func(want, value string) bool{
 	"StringEquals": func(want, value string) bool { return want == value },
 	"StringLike":   like,
+	"ArnLike":      arnLike,
+}
+
+// arnLike reports whether an ARN matches a pattern: each of its six parts matches that of the
+// pattern, so that a star in one part does not match the next one.
+func arnLike(pattern, arn string) bool {
+	wants, parts := strings.SplitN(pattern, ":", 6), strings.SplitN(arn, ":", 6)
+	if len(wants) != len(parts) {
+		return false
+	}
+	for i, want := range wants {
+		if !like(want, parts[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // like reports whether a text matches a pattern. In the pattern a star matches any text, and a

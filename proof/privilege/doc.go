@@ -7,9 +7,9 @@
 //	Missing, Unused, Foreign, Wild, Differs
 //	           report how a role differs from what its function needs
 //
-// A role has two kinds of statements. AWS itself uses some of them: Lambda polls queues and writes
-// logs and traces, and KMS serves the stores. Those statements have a name in [ByAWS] and must
-// equal the statement there. All others are the function's own.
+// A role has two kinds of statements. AWS itself uses some of them: Lambda polls queues, makes
+// network interfaces, and writes logs and traces, and KMS serves the stores. Those statements have
+// a name in [ByAWS] and must equal the statement there. All others are the function's own.
 //
 // [Allowed] knows the part of IAM's policy language that infra uses, and returns an error for the
 // rest, so that no test passes on a guess. Each of its rules has a page in the IAM User Guide:
@@ -23,6 +23,8 @@
 //	to hold; one of the values of a key is enough
 //	StringEquals, StringLike: with regard to case;       "IAM JSON policy elements: Condition operators"
 //	in StringLike, * and ? are wildcards
+//	ArnLike: like StringLike for each of the six parts   "IAM JSON policy elements: Condition operators"
+//	of an ARN; it fails if the request has none
 //	ForAllValues: each value of the request, so it       "Set operators for multivalued context keys"
 //	also holds if the request has none
 //

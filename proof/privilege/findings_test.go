@@ -96,6 +96,7 @@ func TestFindings(t *testing.T) {
 		"another log group":              {func(r *Role) { r.LogGroup += "2" }, [5]int{0, 0, 0, 1, 1}},
 		"all log groups":                 {func(r *Role) { r.Statements[3].Resources = []string{"*"} }, [5]int{0, 0, 0, 1, 1}},
 		"traces without the right":       {func(r *Role) { r.Traced = true }, [5]int{0, 0, 0, 0, 1}},
+		"a VPC without the rights":       {func(r *Role) { r.InVPC = true }, [5]int{0, 0, 0, 0, 2}},
 		"a key without the right":        {func(r *Role) { r.Key = "arn:aws:kms:us-east-1:1:key/k" }, [5]int{0, 0, 0, 0, 1}},
 	} {
 		r := reader()
@@ -103,6 +104,39 @@ func TestFindings(t *testing.T) {
 		if got := found(t, r); got != c.want {
 			t.Errorf("%s: %v missing, unused, foreign, wild, by AWS; want %v", what, got, c.want)
 		}
+	}
+}
+
+// In a VPC, Lambda may make network interfaces as the role, and the function may not.
+func TestNoNetwork(t *testing.T) {
+	t.Parallel()
+	r := reader()
+	r.InVPC, r.Function = true, "arn:aws:lambda:us-east-1:1:function:reader"
+	for _, sid := range []string{"Network", "NoNetwork"} {
+		s, ok := ByAWS[sid].statement(sid, r)
+		if !ok {
+			t.Fatalf("%s is not granted", sid)
+		}
+		r.Statements = append(r.Statements, s)
+	}
+	if got := found(t, r); got != [5]int{} {
+		t.Errorf("%v", got)
+	}
+	for _, action := range interfaces {
+		for function, want := range map[string]bool{"": true, r.Function: false, r.Function + ":7": false} {
+			var from []string
+			if function != "" {
+				from = []string{function}
+			}
+			request := Request{Action: action, Resource: "arn:aws:ec2:us-east-1:1:network-interface/*", Context: map[string][]string{SourceFunction: from}}
+			if got, err := Allowed(r.Statements, request); got != want || err != nil {
+				t.Errorf("%s by %q: %v, %v; want %v", action, function, got, err, want)
+			}
+		}
+	}
+	r.Statements[len(r.Statements)-1].Effect = Allow
+	if got := found(t, r); got != [5]int{0, 0, 0, 0, 1} {
+		t.Errorf("a statement that allows what it has to deny: %v", got)
 	}
 }
 
@@ -125,5 +159,20 @@ func TestByAWS(t *testing.T) {
 	r.Statements[len(r.Statements)-1].Conditions = nil
 	if got := found(t, r); got != [5]int{0, 0, 0, 0, 1} {
 		t.Errorf("a key that may be used by anybody: %v", got)
+	}
+}
+
+// A role that may invoke the versions of its function may also invoke its alias, which others use.
+// That is no more than it has to be. The alias of another function is.
+func TestForeignAlias(t *testing.T) {
+	t.Parallel()
+	const own, other = "arn:aws:lambda:us-east-1:1:function:own", "arn:aws:lambda:us-east-1:1:function:other"
+	r := Role{Name: "own", Function: own, Statements: []Statement{{Sid: "HandOn", Effect: Allow, Actions: []string{"lambda:InvokeFunction"}, Resources: []string{own + ":*", other + ":*"}}}}
+	invoke := func(resource string) Use {
+		return Use{Operation: "Lambda.Invoke", Action: "lambda:InvokeFunction", Resource: resource}
+	}
+	foreign, err := Foreign(r, map[string][]Use{"own": {invoke(own + ":7")}, "prober": {invoke(own + ":live"), invoke(other + ":live")}})
+	if err != nil || len(foreign) != 1 || foreign[0].Resource != other+":live" {
+		t.Errorf("%v, %v", foreign, err)
 	}
 }

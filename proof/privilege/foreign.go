@@ -9,7 +9,8 @@ import (
 // Foreign returns what a role allows and only other roles need: the uses of all roles that are not
 // like any use of its own. Two uses are alike if they have the same action and resource, and the
 // items are of the same kind. What AWS itself uses does not count: Lambda counts the messages of a
-// function's queues, and so may the function.
+// function's queues, and so may the function. Nor does an alias of the function itself: it leads to
+// one of the versions that the function may invoke, and IAM has no pattern for versions only.
 func Foreign(r Role, uses map[string][]Use) (foreign []Use, err error) {
 	own := map[string]bool{}
 	statements := slices.DeleteFunc(slices.Clone(r.Statements), func(s Statement) bool {
@@ -25,7 +26,8 @@ func Foreign(r Role, uses map[string][]Use) (foreign []Use, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("privilege: %s: %w", r.Name, err)
 			}
-			if allowed && !own[kind(u)] {
+			ofItself := r.Function != "" && strings.HasPrefix(u.Resource, r.Function+":")
+			if allowed && !own[kind(u)] && !ofItself {
 				foreign = append(foreign, u)
 			}
 		}

@@ -89,7 +89,13 @@ func needsOf(input any) ([]need, error) {
 	case *dynamodb.ScanInput:
 		return []need{{table: aws.ToString(in.TableName), index: aws.ToString(in.IndexName)}}, nil
 	case *lambda.InvokeInput:
-		return []need{{function: aws.ToString(in.FunctionName) + ":" + aws.ToString(in.Qualifier)}}, nil
+		function := aws.ToString(in.FunctionName)
+		if in.Qualifier != nil {
+			function += ":" + *in.Qualifier
+		}
+		return []need{{function: function}}, nil
+	case *lambda.GetAliasInput:
+		return []need{{function: aws.ToString(in.FunctionName)}}, nil
 	case *lambda.ListVersionsByFunctionInput:
 		return []need{{function: aws.ToString(in.FunctionName)}}, nil
 	case *kms.GenerateDataKeyInput:

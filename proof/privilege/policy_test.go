@@ -65,6 +65,27 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+func TestArnLike(t *testing.T) {
+	t.Parallel()
+	const arn = "arn:aws:lambda:us-east-1:1:function:f"
+	for _, c := range []struct {
+		pattern, arn string
+		want         bool
+	}{
+		{arn, arn, true},
+		{arn + ":*", arn + ":7", true},
+		{arn + ":*", arn, false},
+		{arn, arn + ":7", false},
+		{"arn:aws:lambda:*:1:function:f", arn, true},
+		{"arn:aws:*:function:f", arn, false},
+		{arn, "f", false},
+	} {
+		if got := arnLike(c.pattern, c.arn); got != c.want {
+			t.Errorf("%q like %q: %v", c.arn, c.pattern, got)
+		}
+	}
+}
+
 func TestLike(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

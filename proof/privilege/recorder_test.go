@@ -39,23 +39,25 @@ func recording(r *Recorder) aws.Config {
 	}
 }
 
-// The recorder records the rights that requests of the store and the queues need.
-func TestUses(t *testing.T) {
-	t.Parallel()
-	r := &Recorder{}
-	s, err := dynamo.New(dynamodb.NewFromConfig(recording(r)), dynamo.Options{Table: "t", Namespace: "ns"})
+// call is a call of a port, and the rights that it needs.
+type call struct {
+	call func(ctx context.Context) error
+	want []string
+}
+
+// calls returns calls of the store and the queues.
+func calls(t *testing.T, c aws.Config) map[string]call {
+	t.Helper()
+	s, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: "t", Namespace: "ns"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := sqs.New(awssqs.NewFromConfig(recording(r)), sqs.Options{URLs: map[string]string{queue.Workflow: "https://sqs/1/w.fifo", queue.Activities: "https://sqs/1/a"}})
+	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: map[string]string{queue.Workflow: "https://sqs/1/w.fifo", queue.Activities: "https://sqs/1/a"}})
 	var lists []string
 	for shard := range 8 {
 		lists = append(lists, fmt.Sprintf("dynamodb:Query (DynamoDB.Query) on dynamodb:table/t/index/list of ns/l/%d", shard))
 	}
-	for what, c := range map[string]struct {
-		call func(ctx context.Context) error
-		want []string
-	}{
+	return map[string]call{
 		"a commit": {
 			func(ctx context.Context) error {
 				return s.Append(ctx, store.Item{Key: store.Key{Workflow: "a/b", Run: 1}})
@@ -105,7 +107,14 @@ func TestUses(t *testing.T) {
 			func(ctx context.Context) error { return q.Extend(ctx, queue.Activities, "r", time.Minute) },
 			[]string{"sqs:ChangeMessageVisibility (SQS.ChangeMessageVisibility) on sqs:a"},
 		},
-	} {
+	}
+}
+
+// The recorder records the rights that requests of the store and the queues need.
+func TestUses(t *testing.T) {
+	t.Parallel()
+	r := &Recorder{}
+	for what, c := range calls(t, recording(r)) {
 		r.uses = nil
 		if err := c.call(t.Context()); err != nil {
 			t.Errorf("%s: %v", what, err)

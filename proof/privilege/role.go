@@ -20,6 +20,8 @@ type Role struct {
 	Key      string
 	// KeptInS3 says whether there is a bucket, which Key encrypts, too.
 	KeptInS3 bool
+	// InVPC says whether the function runs in a VPC.
+	InVPC bool
 	// Function is the ARN of the function itself. The ARN of a version also has its number at the
 	// end, which is not known in advance.
 	Function string

@@ -34,6 +34,10 @@ func (u Use) Request() Request {
 // EncryptionContext is the context key for the namespace in a request to KMS.
 const EncryptionContext = "kms:EncryptionContext:" + awskms.Context
 
+// SourceFunction is the context key for the function whose code makes a request. A request that
+// Lambda makes with the function's role has none.
+const SourceFunction = "lambda:SourceFunctionArn"
+
 // LeadingKeys is the context key for the partition keys of a request.
 const LeadingKeys = "dynamodb:LeadingKeys"
 

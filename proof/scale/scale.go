@@ -45,9 +45,9 @@ type Quotas struct {
 	// ConcurrencyRamp is by how much the concurrency of a function may grow in a second: 1,000 in
 	// ten seconds. https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
 	ConcurrencyRamp float64
-	// Pollers are the batches that a mapping of a standard queue handles at once: how many at
-	// first, by how many that grows in a second, and how many at most: 5, 300 a minute, 1,250.
-	// Provisioned mode raises the last two.
+	// Pollers are the batches that the mapping of the activity queue handles at once: how many at
+	// first, by how many that grows in a second, and how many at most: 5, 300 a minute, and 500,
+	// the maximum concurrency that Weft's deployment gives it by default. Without one it is 1,250.
 	// https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
 	PollersFirst, PollersRamp, PollersMost float64
 	// TableWrites and TableReads are the units a second of an on-demand table: 40,000 each, by
@@ -72,7 +72,7 @@ type Quotas struct {
 // a new table.
 func DefaultQuotas() Quotas {
 	return Quotas{
-		Concurrency: 1_000, ConcurrencyRamp: 100, PollersFirst: 5, PollersRamp: 5, PollersMost: 1_250,
+		Concurrency: 1_000, ConcurrencyRamp: 100, PollersFirst: 5, PollersRamp: 5, PollersMost: 500,
 		TableWrites: 40_000, TableReads: 40_000, WarmWrites: 4_000, WarmReads: 12_000, PartitionWrites: 1_000, OrderedCalls: 70_000,
 	}
 }

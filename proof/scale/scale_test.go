@@ -106,6 +106,8 @@ func TestFirstLimit(t *testing.T) {
 	raised.Concurrency, raised.PollersMost, raised.TableWrites, raised.TableReads = 20_000, 20_000, 400_000, 400_000
 	raised.WarmWrites, raised.WarmReads, raised.PollersFirst = 400_000, 400_000, 20_000 // provisioned
 	raised.ConcurrencyRamp = 20_000                                                     // provisioned, too
+	unlimited := DefaultQuotas()
+	unlimited.PollersMost = 1_250
 	unlisted := d
 	unlisted.ListRows = 0
 	ordered := unlisted
@@ -120,7 +122,8 @@ func TestFirstLimit(t *testing.T) {
 	}{
 		{"one step a second", d, Load{Steps: 1}, DefaultQuotas(), "", "", 100},
 		{"a thousand at once", d, Load{Steps: 1_000}, DefaultQuotas(), "Lambda: mapping of the activity queue", "", 100},
-		{"a hundred thousand", d, Load{Steps: 100_000}, DefaultQuotas(), "Lambda: mapping of the activity queue", "Lambda: concurrency of the account", 1_000. / 12_666.67 * 100},
+		{"a hundred thousand", d, Load{Steps: 100_000}, DefaultQuotas(), "Lambda: mapping of the activity queue", "Lambda: mapping of the activity queue", 500. / 12_000 * 100},
+		{"... without a maximum", d, Load{Steps: 100_000}, unlimited, "Lambda: mapping of the activity queue", "Lambda: concurrency of the account", 1_000. / 12_666.67 * 100},
 		{"... with all of that raised", d, Load{Steps: 100_000}, raised, "DynamoDB: partitions of the list", "DynamoDB: partitions of the list", 12},
 		{"... and no list", unlisted, Load{Steps: 100_000}, raised, "", "", 100},
 		{"... whose results go through the FIFO queue", ordered, Load{Steps: 100_000}, raised, "SQS: calls of the FIFO queue", "SQS: calls of the FIFO queue", 70},

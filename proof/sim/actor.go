@@ -52,7 +52,10 @@ func (l *lane) leave() { l.yield(struct{}{}) }
 
 // spawn adds an actor that runs fn.
 func (s *simulation) spawn(name string, p *process, fn func()) *actor {
-	a := &actor{name: name, process: p, fn: fn, gone: make(chan struct{}), began: s.steps}
+	a := &actor{name: name, process: p, fn: fn, gone: make(chan struct{}), began: s.steps, forwarding: forwarding{since: s.now}}
+	if me := s.running; me != nil && p != nil && me.process == p {
+		a.forwarding = me.forwarding.inherits()
+	}
 	s.actors = append(s.actors, a)
 	return a
 }

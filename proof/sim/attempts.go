@@ -93,17 +93,18 @@ type attemptAudit struct {
 	known     map[tried]known
 	failed    map[tried]int    // the last attempt that was recorded as failed
 	replaces  map[sending]bool // copies that replace executions which were overtaken
+	overslept map[effort]bool  // activities whose last record is by a goroutine that had slept with everything: its run may have been deleted meanwhile
 }
 
 func newAttemptAudit() attemptAudit {
-	return attemptAudit{map[tried]int{}, map[effort]int{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}, map[sending]bool{}}
+	return attemptAudit{map[tried]int{}, map[effort]int{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}, map[sending]bool{}, map[effort]bool{}}
 }
 
 // clone returns a copy of a for a backup.
 func (a attemptAudit) clone() attemptAudit {
 	return attemptAudit{
 		maps.Clone(a.begun), maps.Clone(a.marked), maps.Clone(a.delivery), maps.Clone(a.early), maps.Clone(a.unnamed), cloneSets(a.copies),
-		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed), maps.Clone(a.replaces),
+		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed), maps.Clone(a.replaces), maps.Clone(a.overslept),
 	}
 }
 
@@ -203,6 +204,7 @@ const (
 // recorded records attempts that are recorded as begun or failed.
 func (a *audit) recorded(r store.Attempt) {
 	a.failedOnce(r)
+	a.attempts.overslept[effort{workflow: r.Workflow, run: r.Run, event: r.Event}] = a.s.running.began < a.s.moves.slept
 	if within := r.Number & (1<<recordBits - 1); within >= beginAt {
 		of := effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}
 		if _, began := a.attempts.marked[of]; !began {

@@ -46,6 +46,7 @@ type audit struct {
 	attempts  attemptAudit
 	pausedAt  map[*engine.Run]int // runs that are paused, each with the step at which the pause landed
 	batches   *batchAudit
+	receivers *receivers
 	members   []string
 }
 
@@ -67,7 +68,7 @@ func newAudit(s *simulation) *audit {
 		codec: codec, view: codec.Log(s.store),
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*schema.UpdateResponse{},
 		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(), pausedAt: map[*engine.Run]int{},
-		batches: newBatchAudit(s), ends: newEndAudit(),
+		batches: newBatchAudit(s), receivers: newReceivers(s), ends: newEndAudit(),
 	}
 }
 
@@ -86,7 +87,11 @@ func (a *audit) landed(items []store.Item) {
 			a.s.log("%s landed: %s", item.Key, sketch(c))
 		}
 		a.s.count("a commit lands")
-		a.overwritten(item)
+		a.overwritten(item, c)
+		commits = append(commits, c)
+		if c = placed(c); c.Slot != item.Slot {
+			a.s.count("a void commit replaces the last one of several")
+		}
 		run := a.run(item.Key, c)
 		if run == nil {
 			return
@@ -94,6 +99,7 @@ func (a *audit) landed(items []store.Item) {
 		if ran := c.Task != nil && c.Task.Reset == nil; ran && run.Pinned(c) != "" && run.Pinned(c) != c.Task.Build {
 			a.s.fail("%s: %s ran a task of a run that is pinned to %s", item.Key, c.Task.Build, run.Pinned(c))
 		}
+		a.checkOwner(item.Key, run, c)
 		a.checkTime(run, c)
 		a.checkPaused(run, c)
 		a.interrupted(run, c)
@@ -106,17 +112,33 @@ func (a *audit) landed(items []store.Item) {
 		a.checkUnpaused(run, c)
 		a.checkPending(run)
 		a.batches.landed(run, c)
+		a.receivers.landed(run, before.Status)
 		a.note(journaled{Item: item, commit: c, size: len(item.Body)})
-		runs, commits = append(runs, run), append(commits, c)
-		if c.Task != nil && c.Task.Kind == history.Speculative && !c.Failed() && len(c.Commands) == 0 {
-			a.s.fail("%s: a speculative task committed, and did nothing", item.Key)
-		}
+		runs = append(runs, run)
+		a.checkSpeculative(item.Key, c, before.Refused() != nil)
 	}
-	a.s.events.put(runs, commits)
+	a.s.events.put(runs, commits, items)
 	for _, item := range items {
 		a.checkRow(item)
 	}
 	a.noteGaps(items)
+}
+
+// checkSpeculative demands that a speculative task which did nothing has committed only to say that
+// the code of a run which has refused updates works again.
+func (a *audit) checkSpeculative(at store.Key, c *history.Commit, refused bool) {
+	if c.Task == nil || c.Task.Kind != history.Speculative {
+		return
+	}
+	switch {
+	case c.Failed():
+		a.s.count("an update is refused because the code fails")
+	case len(c.Commands) > 0:
+	case !refused:
+		a.s.fail("%s: a speculative task committed, and did nothing", at)
+	default:
+		a.s.count("a task confirms that the code works")
+	}
 }
 
 // checkRow demands that a run's row in the list matches its log after each change.
@@ -138,6 +160,9 @@ func (a *audit) checkRow(item store.Item) {
 		a.s.fail("%s: %v", item.Key, err)
 	}
 	facts, wantFacts := fmt.Sprintf("%+v", factsOf(decoded[engine.Facts](row.Facts))), fmt.Sprintf("%+v", factsOf(s.Facts()))
+	if ended := run.Log[len(run.Log)-1]; s.Facts().Stuck != nil && ended.Task != nil && !ended.Failed() {
+		a.s.fail("%s: the list has the run as stuck, and its last task has succeeded", item.Key)
+	}
 	if facts != wantFacts {
 		a.s.fail("%s: the list has the facts %s; the log says %s", item.Key, facts, wantFacts)
 	}
@@ -354,8 +379,10 @@ func (s *simulation) end() {
 	a.checkChildren()
 	a.checkSchedules()
 	a.checkLetters()
+	s.checkGarbage()
 	a.checkPace()
 	a.checkBatches()
+	a.checkNotifications()
 	if s.plan.maintenance && len(s.wrong) == 0 {
 		s.endMaintenance()
 	}

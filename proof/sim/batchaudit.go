@@ -177,7 +177,9 @@ type deed struct {
 
 // witnessed lets the steps of batches act through a witness.
 func (s *simulation) witnessed(p *process) {
+	before := p.Service.Process.Own
 	p.Service.Process.Own = func(ctx context.Context) context.Context {
+		ctx = before(ctx)
 		var d flow.Deployment = acts.Deployment{Service: p.Service}
 		info := activity.InfoOf(ctx)
 		one := s.audit.batches.of(info.WorkflowID)
@@ -238,7 +240,7 @@ func (w *witness) Act(ctx context.Context, a *stored.Action, on stored.Run, requ
 	if a.Kind == stored.Delete && !s.mayErase() {
 		d.outcome = flow.Outcome{Verdict: flow.Refused, Reason: "as in erase"}
 	} else {
-		d.outcome = w.Deployment.Act(ctx, a, on, requestID)
+		d.outcome = s.actAnywhere(func() flow.Outcome { return w.Deployment.Act(ctx, a, on, requestID) })
 	}
 	if me.dead {
 		panic(killed{}) // the action has recovered the panic that unwinds it

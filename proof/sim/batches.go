@@ -16,6 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/batch/stored"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed/edge"
@@ -76,7 +78,7 @@ func (s *simulation) startBatches() {
 // ledgers.
 func (s *simulation) batches(r *draws, members int) {
 	for i := range members {
-		s.join(fmt.Sprintf("m%d", i), joins{Breaks: r.oneIn(4)})
+		s.join(fmt.Sprintf("m%d", i), joins{Breaks: r.oneIn(4) && !s.staysBack()})
 	}
 	for i := range 1 + r.IntN(1+s.plan.most) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(8000)) * time.Millisecond)})
@@ -198,6 +200,9 @@ func (s *simulation) post(name, path string, body any) error {
 		s.running.process.API.ServeHTTP(answer, r)
 		if answer.Code < http.StatusBadRequest {
 			return nil
+		}
+		if owner := answer.Header().Get(httpapi.OwnerHeader); owner != "" {
+			return &executor.OtherBuild{Build: owner, Soft: true}
 		}
 		var problem struct{ Type, Detail string }
 		if err := json.Unmarshal(answer.Body.Bytes(), &problem); err != nil {

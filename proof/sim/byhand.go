@@ -53,7 +53,7 @@ func (s *simulation) retries(id string, r *draws) {
 			continue
 		}
 		runID := run.State.RunID
-		if run.State.Stuck() != nil {
+		if run.State.Streak != nil {
 			_, err := s.insist(s.name("retry %s", runID), func(ctx context.Context, t edge.Service) error {
 				_, err := t.Retry(ctx, id, runID)
 				return err

@@ -23,16 +23,23 @@ var errDied = errors.New("the process died")
 // call lets a process carry out a request, and waits for the answer or the process's death. If p is
 // nil, it picks a process at random.
 func (s *simulation) call(p *process, name string, fn func(context.Context, edge.Service) error) (deeds, error) {
-	if p == nil {
+	if p == nil && s.gradual != nil {
+		p = s.routed()
+	} else if p == nil {
 		p = s.anyProcess()
 	}
 	err, restored := errDied, s.restore.done
 	a := s.spawn(s.name("p%d %s", p.number, name), p, func() {
 		s.events.asked(s.running)
+		if s.gradual != nil {
+			err = s.request(p, fn)
+			return
+		}
 		err = fn(context.Background(), edge.Of(p.Service))
 	})
-	for !a.ended {
-		s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})
+	s.await(a)
+	for i := 0; i < len(a.forwards); i++ { // what it has forwarded may outlive it, and still answer
+		s.await(a.forwards[i])
 	}
 	if a.dead || restored != s.restore.done { // the effect of the request may have been undone
 		err = errDied
@@ -55,6 +62,9 @@ func (s *simulation) insist(name string, fn func(context.Context, edge.Service) 
 		did, err := s.call(p, name, fn)
 		var other *executor.OtherBuild
 		if p = nil; errors.As(err, &other) {
+			if other.Soft {
+				s.fail("%s: a caller learns that another build owns the run: %v", name, err)
+			}
 			if p = s.processOf(other.Build); p == nil && other.Moves {
 				return did, err
 			} else if p == nil {
@@ -74,7 +84,7 @@ func (s *simulation) startClients() {
 	for i := range s.plan.workflows {
 		id := fmt.Sprintf("w%d", i)
 		r := s.stream("workflow " + id)
-		program := s.counted(id, s.timeouts(id, s.program(r)))
+		program := s.bugs(s.counted(id, s.timeouts(id, s.program(r))))
 		s.audit.programs[id] = program
 		for c := range 1 + r.IntN(1+s.plan.most) {
 			s.spawn(s.name("client %s.%d", id, c), nil, func() { s.client(id, c, program) })
@@ -165,7 +175,7 @@ func (s *simulation) timeouts(id string, p program) program {
 func (s *simulation) client(id string, number int, p program) {
 	r := s.ofClient(id, number)
 	s.start(id, fmt.Sprintf("start-%d", number), p)
-	for op := range 1 + r.IntN(3*s.plan.most) {
+	for op := range s.more() + r.IntN(3*s.plan.most) {
 		name := fmt.Sprintf("%d-%d", number, op)
 		switch r.IntN(12) {
 		case 0, 1, 2, 3:
@@ -181,7 +191,7 @@ func (s *simulation) client(id string, number int, p program) {
 		case 11:
 			s.rare(r, id, number, p)
 		}
-		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(5000)) * time.Millisecond)})
+		s.pause(wait{until: s.now.Add(s.pace() * time.Duration(r.IntN(5000)) * time.Millisecond)})
 	}
 }
 
@@ -200,7 +210,7 @@ func (s *simulation) rare(r *draws, id string, number int, p program) {
 	case 2:
 		s.start(id, fmt.Sprintf("again-%d", number), p)
 	case 3, 4:
-		s.reset(r, id, fmt.Sprintf("reset-%d-%d", number, len(s.audit.resets)))
+		s.reset(r, id, fmt.Sprintf("reset-%d-%d", number, s.steps)) // a restore forgets acknowledged resets, and not the steps
 	case 5:
 		s.erase(r, id)
 	case 6:
@@ -250,9 +260,12 @@ func (s *simulation) start(id, requestID string, p program) {
 	if err != nil {
 		panic(err)
 	}
+	notify := s.notifications(id, requestID)
 	var answer *schema.StartResponse
 	_, err = s.insist("start "+id, func(ctx context.Context, t edge.Service) (err error) {
-		answer, err = t.Start(ctx, startRequest(id, requestID, input, p))
+		r := startRequest(id, requestID, input, p)
+		r.Notify = notify
+		answer, err = t.Start(ctx, r)
 		return err
 	})
 	if err == nil {
@@ -378,6 +391,7 @@ func (s *simulation) finishWorkflows() {
 	}
 	s.finishLetters()
 	s.finishMembers()
+	s.finishWaiters()
 	for _, id := range s.audit.schedules {
 		s.spawn(s.name("finisher %s", id), nil, func() { s.remove(id) })
 	}

@@ -50,6 +50,7 @@ const back = time.Hour
 type moves struct {
 	sleepAt, backAt, behindAt int // steps; 0 means never
 	sleep                     time.Duration
+	slept                     int           // the step at which everything slept; 0 means not yet
 	back                      time.Duration // how far the clocks are set back at present
 }
 
@@ -74,7 +75,7 @@ func (s *simulation) planMoves() {
 func (s *simulation) moveClocks() {
 	m := &s.moves
 	if !s.calm && m.sleepAt > 0 && s.steps >= m.sleepAt {
-		m.sleepAt = 0
+		m.sleepAt, m.slept = 0, s.steps
 		s.happens(asleep)
 		s.log("everything sleeps for %v", m.sleep)
 		s.now, s.lurched = s.now.Add(m.sleep), s.lurched+m.sleep

@@ -62,11 +62,38 @@
 //     whose result is lost.
 //   - A batch that was stopped takes no step. Each batch closes. One id is one batch.
 //
+// Callers wait for the outcome of a run, and pause between two requests as the answers say
+// (waiters.go):
+//
+//   - The outcome that they get is the log's. No answer lacks it after the run has ended.
+//   - No request is held for longer than its process's settings say.
+//   - They ask soon after the moment that the run waits for, and learn of any other outcome at most
+//     an eighth of the time late that they have waited, and a minute.
+//
+// Receivers are notified of the ends of runs (receivers.go). They are slow, and fail after they
+// have a notification, and so do processes before they record that:
+//
+//   - A notification that a run owes is delivered, unless the run is deleted or a queue is purged.
+//   - None is delivered before its closing commit is in the log, nor of a run that another follows.
+//   - Each attempt has the same id and the same body, with the outcome that the log has.
+//   - One run delivers it. A run that follows another has that one's receivers.
+//
 // The answers to updates and queries of one run are also checked for linearizability: each must
 // have taken effect at one moment between its request and its answer (linear_test.go, with
 // porcupine). A request of unknown outcome takes effect at any moment after it, or never.
 // linear_aws_test.go demands the same of real processes over a DynamoDB server whose network loses
 // requests and answers.
+//
+// TestRollouts plays the same while a deployment is rolled out (gradual.go): two builds are live
+// behind an alias with weights, which move up and back. The young build does what the old one does
+// not know. Requests and messages go through the code of the Lambda functions (forwards.go), which
+// forwards them to the build that owns the run, and versions are throttled, gone or silent:
+//
+//   - No build puts a task, also one that failed, of a run that it does not own by what it can know
+//     of the alias. Excepted are events that could not be forwarded.
+//   - No caller learns of builds, and no message becomes a dead letter because it was forwarded.
+//   - All other checks hold: each request is answered and each run ends when the weights rest. If
+//     the old build stays, an operator resets the runs of the young one to before it.
 //
 // `make test` plays a hundred fixed seeds (search_test.go), and `make sim-fixed` a thousand. CI and
 // `make sim` also play fresh ones on all cores, one goroutine for each seed. A summary prints how
@@ -81,8 +108,8 @@
 //
 //	go test ./proof/sim -run 'TestScript$' -script=testdata/scripts/NAME.script -v
 //
-// A seed in testdata/seeds.txt that is marked as plain failed before there were batches. It is
-// played without them, and so is a seed with -without=batches.
+// A seed in testdata/seeds.txt that is marked as plain failed before there were batches and
+// notifications. It is played without them, and so is a seed with -without=batches,notifications.
 //
 // Mutants test the simulation itself (mutants_*_test.go). They break the protocol on purpose, and a
 // seed must find each within the number that it states. `make sim-fixed` plays the main ones, and

@@ -222,13 +222,17 @@ func (v *events) message(m *engine.Message) model.Message {
 }
 
 // put reports commits that landed together. The runs already have them.
-func (v *events) put(runs []*engine.Run, commits []*history.Commit) {
+func (v *events) put(runs []*engine.Run, commits []*history.Commit, items []store.Item) {
 	if v == nil {
 		return
 	}
 	var all []*model.Commit
 	for i, c := range commits {
-		all = append(all, v.commit(runs[i], c))
+		put := v.commit(runs[i], c)
+		if over := items[i].Over; over != ([16]byte{}) {
+			put.Over = v.id(history.CommitID(over))
+		}
+		all = append(all, put)
 	}
 	graced := false
 	if a := v.s.running; a != nil {

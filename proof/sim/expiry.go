@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,18 +34,38 @@ func (s *simulation) retentionOf() time.Duration {
 	return retention
 }
 
-// overwritten forgets the run whose first commit an item replaces, if there is one. A void run may
-// be replaced. A run that is being deleted may be replaced, too: a start that finds a part of it
-// makes its number void (executor/commit.beside).
-func (a *audit) overwritten(item store.Item) {
-	run := a.current[place{item.Workflow, item.Run}]
-	if item.Over == ([16]byte{}) || run == nil {
-		return
-	}
-	if !run.Void() && !a.going[run] {
+// overwritten forgets the run of which an item replaces a commit, or that is void. A run that is
+// being deleted may be replaced in its first slot: a start that finds a part of it makes its number
+// void (executor/commit.beside). A run that has closed is deleted by a void commit in its last
+// slot.
+func (a *audit) overwritten(item store.Item, c *history.Commit) {
+	at := place{item.Workflow, item.Run}
+	run := a.current[at]
+	switch {
+	case run != nil && run.Void():
+		delete(a.current, at)
+	case item.Over == ([16]byte{}):
+	case c.Status != history.Void:
+		a.s.fail("%s takes the place of another commit, and is not void", item.Key)
+	case run != nil && !a.going[run] && item.Slot+1 < run.State.NextSlot:
 		a.s.fail("%s takes the place of a commit of a run that is neither void nor being deleted", item.Key)
+	default:
+		a.deleted(store.Item{Key: item.Key, Commit: item.Over})
+		if delete(a.current, at); item.Slot > 0 || run != nil && run.State.NextSlot == 1 {
+			a.s.list.changed(at, nil)
+		}
 	}
-	a.deleted(store.Item{Key: item.Key, Commit: item.Over})
+}
+
+// placed returns a commit as the audit folds it. A void commit stands for its run, in whichever
+// slot it is.
+func placed(c *history.Commit) *history.Commit {
+	if c.Status != history.Void {
+		return c
+	}
+	first := *c
+	first.Slot = 0
+	return &first
 }
 
 // stranger is an earlier run that had the number 1.
@@ -114,7 +135,7 @@ func (s *simulation) overtake(items []store.Item) {
 	}
 	var expired []store.Item
 	for _, item := range s.store.Dump(last.Workflow) {
-		if item.Slot == 0 && !item.Expires.IsZero() && item.Expires.Before(s.now) {
+		if !item.Expires.IsZero() && item.Expires.Before(s.now) {
 			expired = append(expired, item)
 		}
 	}
@@ -145,5 +166,44 @@ func (s *simulation) startLatecomers() {
 			s.pause(wait{until: s.now.Add(50 * time.Hour)})
 			s.start(id, "late", s.audit.programs[id])
 		})
+		if r := s.stream("familiar of " + id); r.oneIn(2) {
+			s.spawn(s.name("familiar of %s", id), nil, func() { s.familiar(id, r) })
+		}
 	}
+}
+
+// familiar is the life of a client whose requests go to one process. So that process keeps the
+// closed run in memory for as long as its reads allow. When the run was deleted, and what is left
+// of it has expired, the client starts the workflow there.
+func (s *simulation) familiar(id string, r *draws) {
+	s.pause(wait{until: s.now.Add(3*time.Hour + 10*time.Minute)})
+	living := func(p *process) *process {
+		if slices.Contains(s.processes, p) {
+			return p
+		}
+		return s.processes[r.IntN(len(s.processes))]
+	}
+	var p *process
+	for range 100 {
+		p = living(p)
+		_, _ = s.call(p, "look at "+id, func(ctx context.Context, t edge.Service) error {
+			_, err := t.Describe(ctx, id, "")
+			return err
+		})
+		items := s.store.Dump(id)
+		stays := func(item store.Item) bool { return item.Expires.IsZero() || item.Expires.After(s.now) }
+		if !slices.ContainsFunc(items, stays) {
+			s.count("a run is started where it was known until it had expired")
+			break
+		}
+		s.pause(wait{until: s.now.Add(40 * time.Minute)})
+	}
+	program := s.audit.programs[id]
+	input, err := json.Marshal(program)
+	s.must(err)
+	_, _ = s.call(living(p), "start "+id, func(ctx context.Context, t edge.Service) error {
+		_, err := t.Start(ctx, startRequest(id, "familiar", input, program))
+		return err
+	})
+	s.start(id, "familiar", program)
 }

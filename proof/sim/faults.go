@@ -26,7 +26,9 @@ type fault struct {
 	plans float64
 	// chance is the probability in these seeds each time that the fault can happen.
 	chance float64
-	number int // the index in allFaults
+	// gradual says that only gradual deploys have it.
+	gradual bool
+	number  int // the index in allFaults
 }
 
 // allFaults are the declared faults.
@@ -57,7 +59,7 @@ func (s *simulation) play(f *fault) *played {
 	p := &s.faults[f.number]
 	if p.random == nil {
 		p.random = s.stream("fault " + f.name)
-		p.has = p.random.chance(f.plans) && !without[f.name]
+		p.has = p.random.chance(f.plans) && !without[f.name] && s.plays(f)
 	}
 	return p
 }

@@ -12,7 +12,7 @@ func init() {
 	flag.Func("without", "faults that are not played, separated by commas: the ones that a failure does not need", func(names string) error {
 		for name := range strings.SplitSeq(names, ",") {
 			name = strings.TrimSpace(name)
-			if name != batchesWord && !slices.ContainsFunc(allFaults, func(f *fault) bool { return f.name == name }) {
+			if name != batchesWord && name != notificationsWord && !slices.ContainsFunc(allFaults, func(f *fault) bool { return f.name == name }) {
 				return fmt.Errorf("unknown fault %q", name)
 			}
 			without[name] = true

@@ -104,7 +104,7 @@ func (s *simulation) endMaintenance() {
 		for _, run := range runs {
 			left, err := s.store.ReadAttempts(context.Background(), workflow, run.Number)
 			left = slices.DeleteFunc(left, func(a store.Attempt) bool {
-				return a.RunID == stranger || !a.Expires.IsZero() && a.Expires.Before(s.now)
+				return a.RunID == stranger || s.audit.attempts.overslept[effort{workflow: a.Workflow, run: a.Run, event: a.Event}] || !a.Expires.IsZero() && a.Expires.Before(s.now)
 			})
 			if err != nil || len(left) > 0 {
 				s.fail("attempts %v of run %d of %s are left, long after it has closed: %v", left, run.Number, workflow, err)
@@ -125,8 +125,8 @@ func (a *audit) open() bool {
 	return false
 }
 
-// deleted forgets the number of a run whose first commit is deleted. A void run may take its place
-// then.
+// deleted forgets the number of a run whose first commit is deleted, or that is void. A void run
+// may take its place then.
 func (a *audit) deleted(item store.Item) {
 	at := place{item.Workflow, item.Run}
 	a.note(journaled{Item: item, deleted: true})
@@ -137,7 +137,7 @@ func (a *audit) deleted(item store.Item) {
 	if run != nil {
 		a.going[run] = true
 	}
-	if item.Slot == 0 {
+	if item.Slot == 0 || run != nil && run.Void() && !item.Expires.IsZero() {
 		delete(a.current, at)
 	}
 	if left, err := a.s.store.Forward(context.Background(), store.Key{Workflow: item.Workflow, Run: item.Run}, 1); err == nil && len(left.Items) == 0 {
@@ -182,10 +182,10 @@ func (t scanner) Delete(ctx context.Context, items []store.Item, attempts []stor
 		if s.chance(s.plan.faults) {
 			return store.ErrThrottled
 		}
-		s.log("%s is deleted", item.Key)
 		if err := s.store.Delete(context.WithoutCancel(ctx), []store.Item{item}, nil); err != nil {
 			return err
 		}
+		s.log("%s is deleted", item.Key)
 		s.audit.deleted(item)
 		s.events.dropped(item)
 	}
@@ -222,7 +222,7 @@ func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 func (s *simulation) options(p *process) executor.Options {
 	return p.settings.over(executor.Options{
 		Build: buildName(p.build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
-		Retention: s.retentionOf(), CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20,
-		Engine: engine.Options{TaskQueues: taskQueues, SuggestAfterEvents: suggestAfter, MaxStarts: s.maxStarts()},
+		Retention: s.retentionOf(), CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20, Webhooks: notifiable, EventBus: true,
+		Engine: engine.Options{TaskQueues: taskQueues, SuggestAfterEvents: suggestAfter, MaxStarts: s.maxStarts()}, Owner: s.owners(p),
 	})
 }

@@ -9,11 +9,11 @@ var attemptMutants = []mutant{
 		old: "	return r.draft(w, []history.Event{history.Of(a)})\n", new: "	c := r.draft(w, []history.Event{history.Of(a)})\n	c.Pending = history.PendingNone\n	return c\n",
 	},
 	{
-		name: "the batches of two executions interleave", file: "engine/topic.go", within: 1000,
+		name: "the batches of two executions interleave", file: "engine/topic.go", hint: 358, within: 1000,
 		old: "	return batch == 1 && attempt >= e.Attempt\n", new: "	return true\n",
 	},
 	{
-		name: "an execution that was overtaken ends its attempt", file: "engine/topic.go", within: 1000,
+		name: "an execution that was overtaken ends its attempt", file: "engine/topic.go", hint: 139, within: 1000,
 		old: "	if e == nil || e.Attempt != attempt {\n", new: "	if true {\n		return true\n	}\n	if e == nil || e.Attempt != attempt {\n",
 	},
 	{
@@ -58,7 +58,7 @@ var attemptMutants = []mutant{
 		old: "	if err := Repair(ctx, t, run, m); err != nil {\n		return err\n	}\n	next := latest\n", new: "	next := latest\n", more: true,
 	},
 	{
-		name: "an end by hand is acknowledged after any other end", file: "internal/executor/requests/byhand.go", hint: 28,
+		name: "an end by hand is acknowledged after any other end", file: "internal/executor/requests/byhand.go", hint: 15,
 		old: "	if repeated || err != nil {\n", new: "	if true {\n		return true, err\n	}\n	if repeated || err != nil {\n",
 	},
 	{

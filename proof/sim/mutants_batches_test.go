@@ -9,7 +9,7 @@ var batchMutants = []mutant{
 		old: "&schema.SignalRequest{Input: a.Input, RequestID: requestID}", new: "&schema.SignalRequest{Input: a.Input, RequestID: \"\"}",
 	},
 	{
-		name: "each attempt at a step has request ids of its own", file: "internal/batch/flow/step.go", hint: 22,
+		name: "each attempt at a step has request ids of its own", file: "internal/batch/flow/step.go", hint: 75,
 		old: "p.s.Key+\".\"+w.run.RunID)", new: "p.s.Key+\".\"+w.run.RunID+p.s.begun.Format(\".150405.000000\"))",
 	},
 	{

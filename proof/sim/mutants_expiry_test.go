@@ -25,6 +25,10 @@ var expiryMutants = []mutant{
 		name: "a record of another run keeps its place", file: "store/memory/attempts.go",
 		old: "		if old.RunID == a.RunID && old.Number >= a.Number {", new: "		if old.Number >= a.Number {", more: true,
 	},
+	{ // dynamodb: expired items go between a read and a put
+		name: "a closed run is read from the next slot on", file: "internal/executor/runlog/view.go",
+		old: "	if last := next.Slot - 1; r.State.Status.Closed() && ", new: "	if last := next.Slot - 1; false && ", more: true,
+	},
 	{
 		name: "messages of a void run wait for a run in its place", file: "internal/executor/runlog/view.go",
 		old: "	v.moot[run.Number] = true\n", new: "", within: 400, more: true,

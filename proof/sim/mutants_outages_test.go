@@ -18,6 +18,10 @@ var outageMutants = []mutant{
 		old: "		q.enter(l, k, now).restored = true\n", new: "		if k.Received == 0 {\n			q.enter(l, k, now).restored = true\n		}\n",
 	},
 	{
+		name: "a dead letter that cannot be read is deleted before it is kept", file: "internal/worker/handler.go", within: 400, more: true,
+		old: "stays in its queue\", \"queue\", name, \"error\", err)\n		return false\n", new: "stays in its queue\", \"queue\", name, \"error\", err)\n		return true\n",
+	},
+	{
 		name: "a chain that continues as new too fast is not slowed down", file: "engine/chain.go", within: 400,
 		old: "started.Quick >= quickRuns {", new: "started.Quick > quickRuns {", more: true,
 	},

@@ -10,7 +10,7 @@ import (
 )
 
 // mutants are all breaks of the protocol that the simulation must find.
-var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, pauseMutants, sizeMutants, worldMutants, outageMutants, batchMutants)
+var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, pauseMutants, sizeMutants, worldMutants, outageMutants, batchMutants, waitMutants, notifyMutants, gradualMutants)
 
 // coreMutants break the protocol between log and queues. The other lists are beside the faults that
 // find them.
@@ -40,6 +40,10 @@ var coreMutants = []mutant{
 		old: " || !r.Facts(c).Equal(r.State.Facts())", new: "",
 	},
 	{
+		name: "a run is stuck after a task that has succeeded", file: "engine/streak.go", more: true,
+		old: "	case c.Task == nil:\n", new: "	case c.Task == nil || c.Task.Failure == nil:\n",
+	},
+	{
 		name: "the list does not say that a run is paused", file: "engine/facts.go", more: true,
 		old: "		after.pausedAfter(c)\n", new: "",
 	},
@@ -56,7 +60,7 @@ var coreMutants = []mutant{
 		old: "	if run == nil {\n		return nil\n	}\n	trigger := Foreign(m)\n", new: "	if true || run == nil {\n		return nil\n	}\n	trigger := Foreign(m)\n",
 	},
 	{
-		name: "the instance is kept after an activation that was discarded", file: "internal/executor/session/session.go", hint: 505,
+		name: "the instance is kept after an activation that was discarded", file: "internal/executor/session/session.go", hint: 1517,
 		old: "	if t.Code.Tainted {\n		t.Forget()\n	} else {\n		t.Code.Drop()\n	}", new: "",
 		guard: "t.Code.IsAhead(t.Run())",
 	},
@@ -88,7 +92,7 @@ var coreMutants = []mutant{
 		old: "	if !IsPinnedElsewhere(t, run) {\n", new: "	if true {\n",
 	},
 	{
-		name: "a local activity runs before its update is accepted", file: "internal/executor/runner/local.go", hint: 9,
+		name: "a local activity runs before its update is accepted", file: "internal/executor/runner/local.go", hint: 15,
 		old: "l.speculative && !a.Speculative || ", new: "",
 	},
 	{
@@ -121,7 +125,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a batch that was sent in part counts as sent", file: "internal/executor/outbox/outbox.go",
-		old: "			return fmt.Errorf(\"%w: send to %s: %w\", outcome.ErrBusy, b.queue, err)\n", new: "			continue\n", more: true,
+		old: "			return outcome.OfQueue(\"send to \"+b.queue, err)\n", new: "			continue\n", more: true,
 	},
 	{
 		name: "a reset puts, and sends nothing", file: "internal/executor/requests/reset.go",

@@ -22,7 +22,7 @@ var worldMutants = []mutant{
 	},
 	{ // dynamodb: unprocessed items; answer lost: timers.puttimers
 		name: "timers that could not be kept count as kept", file: "internal/executor/outbox/outbox.go",
-		old: "		return fmt.Errorf(\"%w: keep timers: %w\", outcome.ErrBusy, err)\n", new: "		_ = err\n", more: true,
+		old: "		return outcome.OfStore(\"keep timers\", err)\n", new: "		_ = err\n", more: true,
 	},
 	{ // answer lost: attempts.readattempts
 		name: "attempts that cannot be read are taken for none", file: "internal/executor/attempts/records.go",

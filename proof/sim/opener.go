@@ -53,6 +53,7 @@ func (o *opener) start(op int, policies ...string) *schema.StartRequest {
 		panic(err)
 	}
 	r := startRequest(o.id, fmt.Sprintf("open-%d", op), input, o.p)
+	r.Notify = o.notifications(o.id, r.RequestID)
 	r.IDConflictPolicy = policies[o.random.IntN(len(policies))]
 	return &r
 }

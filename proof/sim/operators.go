@@ -19,6 +19,10 @@ import (
 // accepted, in ledgers with a poison.
 const broken = 9
 
+// refusedHere is the amount at which the handler of add panics in build 1 before it is accepted, in
+// the same ledgers: the run refuses the update.
+const refusedHere = 8
+
 // whim is the reason of an operator who fails an update.
 const whim = "a whim"
 

@@ -73,6 +73,7 @@ func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 		items[i].Body = t.p.settings.writes(items[i].Body)
 	}
 	asked := s.now
+	s.claim(t.p, items)
 	t.point(beforePut)
 	me := s.running
 	switch {

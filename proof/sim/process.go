@@ -27,6 +27,7 @@ type process struct {
 	set       bool          // the skew has been drawn
 	deadCalls int           // how many of its next calls fail because it was frozen
 	slept     time.Duration // how long it has been frozen in total, including planned time
+	live      live
 }
 
 // freeze stops all actors of a process until a moment.
@@ -46,13 +47,15 @@ func (s *simulation) boot(build int) *process {
 	p := &process{number: s.audit.boots, build: build, frozen: s.outages.offUntil, settings: s.rollout.now}
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
-	all := executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: ports, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
+	all := executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: ports, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports, Keeper: ports}
 	lossy := lossy{s}
 	p.Process = assembly.NewProcess(assembly.Config{
 		Ports: lossy.ports(all), Receiver: lossyReceiver{lossy, ports}, Registry: registry(s, build), Host: world{s, p},
 		Codec: s.codec(p, ports), Watch: s.events.watchPorts, Options: s.options(p),
+		Notifies: true, Receivers: s.audit.receivers, Bus: s.audit.receivers,
 	})
 	s.witnessed(p)
+	s.invoked(p)
 	s.processes = append(s.processes, p)
 	return p
 }
@@ -97,6 +100,9 @@ func (s *simulation) awake() []*process {
 
 // receiver returns a process that receives messages.
 func (s *simulation) receiver() *process {
+	if s.gradual != nil {
+		return s.routed()
+	}
 	able := s.awake()
 	return able[s.random.IntN(len(able))]
 }
@@ -111,6 +117,9 @@ func (s *simulation) processOf(build string) *process {
 }
 
 func buildName(build int) string { return fmt.Sprintf("build-%d", build) }
+
+// buildNumber returns which of the two builds has a name.
+func buildNumber(name string) int { return 1 + oneIf(name == buildName(2)) }
 
 // deliverable returns the queues with a visible message.
 func (s *simulation) deliverable() (names []string) {
@@ -152,6 +161,13 @@ func (s *simulation) deliver(name string) {
 		return
 	}
 	s.keepCopies(name, deliveries)
+	if s.gradual != nil && isDead(name) {
+		s.becameDead(name, deliveries)
+	}
+	if s.gradual != nil && !isDead(name) {
+		s.invokeLive(name, deliveries)
+		return
+	}
 	if s.has(inBatches) {
 		s.invoke(name, deliveries)
 		return

@@ -168,7 +168,7 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 		return true
 	}
 	switch {
-	case l.behind(p, m, looked):
+	case l.behind(p, m, looked), l.waited(p, looked):
 		return true
 	case p.Overlap == stored.OverlapAllowAll:
 		return false
@@ -202,22 +202,37 @@ func (l *life) wasOpen(looked time.Time) bool {
 // had passed than one task decides. Afterwards its code ran too few times, each a second later, to
 // reach this moment. It misses the moments that it has not reached by then.
 func (l *life) behind(p *phase, m, looked time.Time) bool {
-	before, end := p.from, p.to
-	for _, t := range l.ran {
-		if t.Before(looked) && t.After(before) {
-			before = t
-		}
-	}
+	end := p.to
 	if end.IsZero() {
 		end = l.died
 	}
-	earlier, tasks, next := len(momentsOf(p.Spec, before, m))-1, 0, looked
+	earlier, tasks, next := len(momentsOf(p.Spec, l.ranBefore(p, looked), m))-1, 0, looked
 	for _, t := range l.ran {
 		if !t.Before(next) && t.Before(end) {
 			tasks, next = tasks+1, t.Add(time.Second)
 		}
 	}
 	return earlier >= atOnce*tasks && earlier >= atOnce
+}
+
+// waited reports whether a moment's run may have waited for the next task until the schedule was
+// deleted. With small commits one task starts only a few of the runs that it has decided to start,
+// and in a storm the next task may be long in coming.
+func (l *life) waited(p *phase, looked time.Time) bool {
+	const few = 10
+	sim := l.a.s
+	return sim.plan.maxCommit > 0 && (sim.plan.faults >= stormy || sim.disturbed() >= stormyCount) && len(momentsOf(p.Spec, l.ranBefore(p, looked), looked)) > few
+}
+
+// ranBefore returns when a schedule's code ran last before a time, or the beginning of the phase.
+func (l *life) ranBefore(p *phase, looked time.Time) time.Time {
+	before := p.from
+	for _, t := range l.ran {
+		if t.Before(looked) && t.After(before) {
+			before = t
+		}
+	}
+	return before
 }
 
 // checkAsked demands that requested runs start at once if no run is open, or runs may overlap.

@@ -254,7 +254,7 @@ func (a *audit) putBack(b *backup) {
 			a.deleted(e.Item)
 			continue
 		}
-		a.overwritten(e.Item)
+		a.overwritten(e.Item, e.commit)
 		if run := a.run(e.Key, e.commit); run != nil {
 			a.s.must(run.Append(e.commit, e.size))
 		}

@@ -41,7 +41,12 @@ var (
 		return s
 	}}
 	histories = game{"TestLinearizable", func(s *simulation) any { return watch(s) }}
-	games     = []game{deployments, histories}
+	rollouts  = game{"TestRollouts", func(s *simulation) any {
+		s.gradual = &gradual{}
+		s.perform()
+		return s
+	}}
+	games = []game{deployments, histories, rollouts}
 )
 
 // failing is a seed that fails.
@@ -143,15 +148,18 @@ func (q *search) next() (seed uint64, ok bool) {
 // it. So demandFaults first plays the next seeds that have the fault, at most mostSought.
 func (q *search) demandFaults() {
 	for _, kind := range stored.Kinds {
-		if q.counts[batchActs+string(kind)] == 0 {
+		if q.game.test == deployments.test && q.counts[batchActs+string(kind)] == 0 {
 			q.t.Errorf("%d seeds have not played a batch that does %s", len(q.steps), kind)
 		}
 	}
 	const mostSought = 400
 	after := q.base + uint64(q.number)
 	for _, f := range q.faults.missing() {
+		if f.gradual != (q.game.test == rollouts.test) {
+			continue // the other game plays it
+		}
 		for seed, played := after, 0; q.faults[f.number][0] == 0 && played < mostSought && len(q.failed) < *failures; seed++ {
-			if (&simulation{seed: seed}).has(f) {
+			if (&simulation{seed: seed, gradual: q.game.gradual()}).has(f) {
 				q.one(seed)
 				played++
 			}
@@ -235,4 +243,12 @@ func (g game) explain(f failing) string {
 		note += file.keep()
 	}
 	return fmt.Sprintf("%s\n%s\n%s\n%s", short.report(), file, note, text)
+}
+
+// gradual returns the gradual deploy of the game's simulations, or nil.
+func (g game) gradual() *gradual {
+	if g.test == rollouts.test {
+		return &gradual{}
+	}
+	return nil
 }

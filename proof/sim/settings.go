@@ -69,6 +69,7 @@ func (s *simulation) planSettings() {
 	if s.has(keysRotated) || s.has(keyMissing) {
 		d.now.keys = []string{"old"}
 	}
+	d.now.options.WaitHold, d.now.options.Engine.Chain = s.waitHold(), s.chains()
 	last := d.now
 	add := func(change func(*settings)) {
 		last.number++
@@ -111,10 +112,14 @@ func (s *simulation) otherSettings(c *settings) {
 	c.options.Grace = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute}[r.IntN(3)]
 	c.options.SoftLimit = []time.Duration{20 * time.Second, 8 * time.Second, 40 * time.Second}[r.IntN(3)]
 	c.options.Engine.Limits.UpdatesInFlight = []int{10, 1, 3}[r.IntN(3)]
+	c.options.WaitHold, c.options.Engine.Chain = s.waitHold(), s.chains()
 	c.options.SendsAtOnce = []int{1, 4}[r.IntN(2)]
 	c.rate = []limits.Rate{{PerSecond: 0.2, Burst: 2}, {PerSecond: 1, Burst: 1}, {}}[r.IntN(3)]
 	c.compress = r.IntN(2) == 0
 }
+
+// chains draws whether activities are chained.
+func (s *simulation) chains() bool { return s.stream("chains of activities").oneIn(3) }
 
 // redeploy begins the next change of settings when it is due, and moves another process to it. The
 // next change begins after all processes have moved. Only then does every process have a key before
@@ -243,6 +248,7 @@ func (a *audit) decode(body []byte) (*engine.Message, error) {
 func (c *settings) over(o executor.Options) executor.Options {
 	o.MaxCommit = c.maxCommit
 	o.LongTimer, o.Grace, o.SoftLimit, o.SendsAtOnce = c.options.LongTimer, c.options.Grace, c.options.SoftLimit, c.options.SendsAtOnce
+	o.WaitHold, o.Engine.Chain = c.options.WaitHold, c.options.Engine.Chain
 	o.Engine.Limits.UpdatesInFlight = cmp.Or(c.options.Engine.Limits.UpdatesInFlight, o.Engine.Limits.UpdatesInFlight)
 	rate := c.rate
 	o.Rate = func(taskQueue string) limits.Rate {

@@ -56,10 +56,13 @@ type simulation struct {
 	build       int
 	sweepAt     time.Time
 	drainAt     time.Time
+	garbage     garbage
 	maintenance maintenance
 	outages     outages
 	restore     restore
 	rollout     rollout
+	gradual     *gradual             // nil unless two builds are live behind an alias with weights
+	waiters     []*waiter            // those that wait, or have given up
 	starving    map[string]time.Time // queues from which nobody receives, each with the time until then
 	large       bool                 // some payloads are large, so a reset may be refused as too large
 	spinning    bool                 // there is a spinner
@@ -118,8 +121,9 @@ type actor struct {
 	takes   string    // the queue whose message it is to handle
 	queue   string    // the queue whose message it handles; empty if it handles none
 	limit   time.Time // when its process is killed if it has not ended; zero means never
-	number  uint32    // its number in the events of the model; 0 means none
-	checks  bool      // it runs a step of the slow check
+	forwarding
+	number  uint32 // its number in the events of the model; 0 means none
+	checks  bool   // it runs a step of the slow check
 	part    []queue.Delivery
 	code    *execution    // the code of an activity that it runs, or ran last
 	due     time.Time     // its caller's deadline
@@ -167,6 +171,7 @@ func simulate(seed uint64, tracing bool, hub *observe.Hub, logger *slog.Logger) 
 func (s *simulation) perform() {
 	s.begin()
 	s.plan = s.draft(s.stream("plan"))
+	s.planGradual()
 	clock := func() time.Time { return s.now }
 	s.blobs = blobmemory.New(clock)
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
@@ -179,8 +184,8 @@ func (s *simulation) perform() {
 	s.planRestore()
 	s.loseBlobs, s.kmsFails = s.has(lostAnswers["blobs.Get"]), s.has(kmsFails)
 	s.sweepAt, s.maintenance.at = s.now.Add(outbox.SweepEvery), s.now.Add(checkEvery)
-	for range s.plan.processes {
-		s.boot(s.build)
+	for i := range s.plan.processes {
+		s.boot(s.firstBuild(i))
 	}
 	s.leaveRecords()
 	s.startClients()
@@ -188,9 +193,11 @@ func (s *simulation) perform() {
 	s.startByHand()
 	s.startPauses()
 	s.startLetters()
+	s.startGarbage()
 	s.startOpeners()
 	s.startLatecomers()
 	s.startImpatient()
+	s.startWaiters()
 	s.startLarge()
 	s.startSpinner()
 	s.startSchedules()
@@ -456,7 +463,7 @@ func (s *simulation) timersKept() (due time.Time, kept bool) {
 // calmDown ends the faults. Everything that is open now has to end.
 func (s *simulation) calmDown() {
 	s.calm = true
-	s.build = 2
+	s.build = s.lastBuild()
 	s.settle()
 	for range s.plan.processes {
 		s.replace(s.processes[0]) // every process is replaced by one of the fixed build
@@ -465,12 +472,17 @@ func (s *simulation) calmDown() {
 		s.drain()
 	}
 	s.resumeAll()
+	s.resetYoung()
 	s.finishWorkflows()
 }
 
 // deploy replaces the processes, one by one, by processes of the fixed build. If runs are pinned
 // and there are several processes, the last one stays.
 func (s *simulation) deploy() {
+	if s.gradual != nil {
+		s.shift()
+		return
+	}
 	if s.build == 1 && s.steps > s.plan.deployAfter {
 		s.build, s.drainAt = 2, s.now.Add(time.Hour)
 		s.log("build 2 is deployed")

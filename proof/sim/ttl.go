@@ -26,10 +26,10 @@ func (s *simulation) forgetVoid() {
 	}
 }
 
-// exists reports whether the first item of a run is in the store.
+// exists reports whether an item that expires is in the store at the number of a void run.
 func (s *simulation) exists(at place) bool {
 	for _, item := range s.store.Dump(at.workflow) {
-		if item.Key == (store.Key{Workflow: at.workflow, Run: at.run}) {
+		if item.Run == at.run && !item.Expires.IsZero() {
 			return true
 		}
 	}

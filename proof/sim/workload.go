@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
@@ -102,6 +103,10 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 	finished := false
 	total.Handle(ctx, func(workflow.None) (int, error) { return t.Sum, nil })
 	add.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
+		if l.build == 1 && p.Poison > 0 && n == refusedHere {
+			panic("the bug of build 1 at an update")
+		}
+		l.changed(ctx, fmt.Sprint("sum ", t.Sum))
 		t.Sum += n
 		workflow.UpsertSearchAttributes(ctx, sumAttribute.Set(int64(t.Sum)))
 		return t.Sum, nil
@@ -132,6 +137,7 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 				return
 			}
 			t.Notes++
+			l.changed(ctx, fmt.Sprint("note ", t.Notes))
 			if l.build == 1 && t.Notes == p.Poison {
 				if p.Poison%2 == 1 {
 					unnamed.Handle(ctx, func(workflow.None) (int, error) { return 0, nil })
@@ -174,6 +180,7 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 // and continues.
 func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
 	outcome := func(name string) error {
+		l.changed(ctx, name)
 		result, err := l.do(ctx, p, name)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -204,6 +211,8 @@ type code struct {
 	build int
 	// pinned says whether runs stay with their build.
 	pinned bool
+	// patches says that build 2 does what build 1 does not know.
+	patches bool
 	// attempt runs an attempt at the activity.
 	attempt func(ctx context.Context, name string) (string, error)
 	// attemptLocal runs an attempt at the local activity.
@@ -214,6 +223,13 @@ type code struct {
 	// handled is called with the id of a run whose code handles a name that its binding omits. That
 	// must not happen.
 	handled func(runID string)
+}
+
+// changed does what only build 2 does: a task of build 1 fails at it.
+func (l *code) changed(ctx workflow.Context, what string) {
+	if l.patches && l.build > 1 && workflow.Patched(ctx, strings.ReplaceAll(what, " ", "-")) {
+		_ = workflow.SideEffect(ctx, func() bool { return true })
+	}
 }
 
 func (l *code) work(p program, name string) activity.Activity[string, string] {
@@ -312,7 +328,7 @@ func (s *simulation) askOutside(ctx context.Context, name string) error {
 }
 
 func registry(s *simulation, build int) *engine.Registry {
-	return (&code{build: build, attempt: s.attempt, attemptLocal: s.attemptLocal, pinned: s.plan.pinned, runsOn: func(runID string) {
+	return (&code{build: build, attempt: s.attempt, attemptLocal: s.attemptLocal, pinned: s.plan.pinned, patches: s.gradual != nil, runsOn: func(runID string) {
 		s.fail("code of %s runs after the workflow's function has returned: what it does is lost with the run", runID)
 	}, handled: func(runID string) {
 		s.fail("code of %s handles a query that its binding omits", runID)

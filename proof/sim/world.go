@@ -46,8 +46,13 @@ func (w world) Within(limit time.Duration, fn func()) bool {
 	return a.ended
 }
 
-// Together calls the functions one after the other.
+// Together calls the functions one after the other. Other actors call those of an invocation that
+// handles a batch of messages, as other goroutines do in a Lambda function.
 func (w world) Together(fns ...func()) {
+	if w.s.running.invokes {
+		w.s.together(fns)
+		return
+	}
 	for _, fn := range fns {
 		fn()
 	}

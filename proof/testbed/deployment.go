@@ -38,6 +38,10 @@ type Deployment struct {
 	// stores.
 	Ports executor.Ports
 	kept  Stores
+	// Receivers makes the requests to receivers of notifications. Without it, processes send none.
+	Receivers http.RoundTripper
+	// Bus is the event bus, if there is one. Processes put events on it if there are Receivers.
+	Bus assembly.Bus
 	// codec offloads large payloads. It is nil if payloads are small.
 	codec *codec.Codec
 }
@@ -119,6 +123,7 @@ func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registra
 	registry := Registry(d.t, registrations...)
 	process := assembly.NewProcess(assembly.Config{
 		Ports: d.Ports, Receiver: d.Queue, Registry: registry, Host: host.Machine{}, Codec: d.codec, Options: o, Concurrency: 16, TaskQueues: atOnce(),
+		Notifies: d.Receivers != nil, Receivers: d.Receivers, Bus: d.Bus,
 	})
 	total := &meter.Meter{}
 	handler := counted{apitest.Handler(d.t, process.API), total}

@@ -72,6 +72,16 @@ func inShort(e observe.Event) string {
 		return "hung"
 	case *observe.DeadLetter:
 		return "dead letter " + e.Kind
+	case *observe.LettersLeft:
+		return fmt.Sprintf("%d dead letters of %s", e.Letters, e.Queue)
+	case *observe.Returned:
+		return fmt.Sprintf("%d messages returned", e.Messages)
+	case *observe.LateTimers:
+		return fmt.Sprintf("timers are %v late", e.Lag)
+	case *observe.LateCheck:
+		return "the check is late"
+	case *observe.ProbeFailed:
+		return "the probe failed"
 	case *observe.Held:
 		return "held " + e.ActivityType
 	case *observe.Unhandled:

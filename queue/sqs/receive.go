@@ -68,7 +68,7 @@ func deliveries(messages []types.Message) []queue.Delivery {
 // NewDelivery returns the delivery of a message as SQS passes it to Receive or, in an event, to a
 // Lambda function. A message that Send has not made has an empty body.
 func NewDelivery(body, receipt string, attributes map[string]string) queue.Delivery {
-	d := queue.Delivery{Receipt: receipt, Received: 1}
+	d := queue.Delivery{Receipt: receipt, Received: 1, Raw: body}
 	d.Group, d.Body = Decode(body, attributes[groupAttribute])
 	if n, err := strconv.Atoi(attributes[receivedAttribute]); err == nil {
 		d.Received = n

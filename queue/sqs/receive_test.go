@@ -24,9 +24,9 @@ func TestReceive(t *testing.T) {
 	}}})
 	got, err := q.Receive(t.Context(), orders, 7)
 	want := []queue.Delivery{
-		{Body: []byte{0, 0xff}, Receipt: "one", Received: 3, Group: "cart-1"},
-		{Body: []byte{0}, Receipt: "two", Received: 1, Group: "g"},
-		{Receipt: "three", Received: 1},
+		{Body: []byte{0, 0xff}, Receipt: "one", Received: 3, Group: "cart-1", Raw: "AP8"},
+		{Body: []byte{0}, Receipt: "two", Received: 1, Group: "g", Raw: "Zw.AA"},
+		{Receipt: "three", Received: 1, Raw: "not ours!"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)

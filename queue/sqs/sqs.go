@@ -106,5 +106,14 @@ func wrap(ctx context.Context, what, name string, err error) error {
 
 // entryError returns the error of a batch's failed entries. It reports the first one.
 func entryError(class error, failed []types.BatchResultErrorEntry, of int) error {
-	return fmt.Errorf("%w: %d of %d, the first because of %s: %s", class, len(failed), of, aws.ToString(failed[0].Code), aws.ToString(failed[0].Message))
+	return fmt.Errorf("%w: %d of %d, the first because of %w", class, len(failed), of, (*entryFailure)(&failed[0]))
 }
+
+// entryFailure is why SQS refused an entry of a batch.
+type entryFailure types.BatchResultErrorEntry
+
+// Error has SQS's code and text.
+func (e *entryFailure) Error() string { return e.ErrorCode() + ": " + aws.ToString(e.Message) }
+
+// ErrorCode returns SQS's code, as the errors of the SDK do.
+func (e *entryFailure) ErrorCode() string { return aws.ToString(e.Code) }

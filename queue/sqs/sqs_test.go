@@ -144,7 +144,7 @@ func open(o sqs.Options, answers ...answer) (*sqs.Queue, *fake) {
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
 		}),
 	})
-	o.URLs = map[string]string{tasks: "http://sqs.invalid/1/tasks", orders: "http://sqs.invalid/1/orders.fifo"}
+	o.URLs = map[string]string{tasks: "http://sqs.invalid/1/tasks", orders: "http://sqs.invalid/1/orders.fifo", queue.Unreadable: "http://sqs.invalid/1/unreadable"}
 	return sqs.New(client, o), f
 }
 

@@ -29,6 +29,10 @@ type Options struct {
 	// Report is called for each damaged item that a list, a scan or a sweep skipped; nil logs it
 	// with slog.Default. The error names the item's key, and nothing of its contents.
 	Report func(error)
+	// Others is called with the name of another namespace whose runs a scan met, at most once an
+	// hour for each; nil logs it with slog.Default. A namespace that was changed by mistake leaves
+	// its runs behind.
+	Others func(namespace string)
 	// TryTimeout is how long one try of a request, including its answer, may take. Then a read is
 	// sent again on another connection, and a write's outcome is unknown. It doubles, up to
 	// fourfold, while consecutive requests get no answer. 0 means 2 s.
@@ -47,7 +51,8 @@ type Store struct {
 	lists     bool
 	clock     func() time.Time
 	report    func(error)
-	marks     sync.Map // the last seen mark of each task queue, in microseconds: it only saves writes
+	others    func(error) // of the name of another namespace
+	marks     sync.Map    // the last seen mark of each task queue, in microseconds: it only saves writes
 }
 
 var _ interface {
@@ -87,10 +92,16 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 	if o.Report == nil {
 		o.Report = func(err error) { slog.Error("a stored item is damaged, and was skipped", "error", err) }
 	}
+	if o.Others == nil {
+		o.Others = func(namespace string) {
+			slog.Warn("the table has runs of another namespace, which this deployment does not continue: if its own was changed, change it back", "namespace", namespace)
+		}
+	}
+	others := seldom(func(err error) { o.Others(err.Error()) }, o.Clock)
 	client = dynamodb.New(client.Options(), func(c *dynamodb.Options) {
 		c.HTTPClient = awstry.Wrap(c.HTTPClient, awstry.For(o.TryTimeout, tryTimeout))
 	})
-	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock, report: seldom(o.Report, o.Clock)}, nil
+	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock, report: seldom(o.Report, o.Clock), others: others}, nil
 }
 
 // reportEvery is the shortest time between two reports of the same damage: a sweep meets a damaged

@@ -391,7 +391,7 @@ func (f *fake) scan(in *request) string {
 	found = slices.DeleteFunc(found, func(r record) bool {
 		pk, sk := r.key()
 		v := in.ExpressionAttributeValues
-		return !strings.HasPrefix(pk, v[":p"].text()) || !strings.HasPrefix(sk, v[":c"].text())
+		return !strings.HasPrefix(sk, v[":c"].text()) || !strings.HasPrefix(pk, v[":p"].text()) && sk != v[":f"].text()
 	})
 	return `{"Items":` + encode(found) + last + `}`
 }

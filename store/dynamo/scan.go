@@ -30,7 +30,8 @@ type scanPlace struct {
 // because its findings are only hints, and so it costs half of a consistent one: half a unit for
 // each 4 KB of any items that it passes (timers and other namespaces included), and at least half a
 // unit. The filter only reduces what DynamoDB sends. dynamodb:LeadingKeys cannot limit a scan to a
-// namespace; this filter does.
+// namespace; this filter does, except for the first commits of other namespaces: they show that
+// there are some.
 func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []store.Item, next string, err error) {
 	at, err := parseCursor(cursor)
 	if err != nil {
@@ -39,8 +40,8 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	in := &dynamodb.ScanInput{
 		TableName: &s.table, Segment: aws.Int32(int32(at.Segment)), TotalSegments: aws.Int32(scanSegments),
 		Limit:                     aws.Int32(int32(min(max(limit, 1), 1<<20))),
-		FilterExpression:          aws.String("begins_with(" + attrPartition + ", :p) AND begins_with(" + attrSort + ", :c)"),
-		ExpressionAttributeValues: attributes{":p": str(s.logPrefix()), ":c": str("c/")},
+		FilterExpression:          aws.String("begins_with(" + attrSort + ", :c) AND (begins_with(" + attrPartition + ", :p) OR " + attrSort + " = :f)"),
+		ExpressionAttributeValues: attributes{":p": str(s.logPrefix()), ":c": str("c/"), ":f": str(commitSort(store.Key{Run: 1}))},
 	}
 	if at.PK != "" {
 		in.ExclusiveStartKey = attributes{attrPartition: str(at.PK), attrSort: str(at.SK)}
@@ -54,6 +55,11 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 		return nil, "", err
 	}
 	for _, a := range out.Items {
+		if pk := stringOf(a, attrPartition); !strings.HasPrefix(pk, s.logPrefix()) {
+			namespace, _, _ := strings.Cut(pk, "/")
+			s.others(errors.New(namespace))
+			continue
+		}
 		item, err := s.decodeItem(a)
 		if err != nil {
 			s.report(err)

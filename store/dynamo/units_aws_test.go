@@ -130,6 +130,19 @@ func checkUnits(t *testing.T, s *dynamo.Store, noList bool) {
 	for _, n := range []int{3, 100, 1000} {
 		steps = append(steps, history(t, s, n, noList))
 	}
+	for item, want := range map[*store.Item][2]int{ // in units, as the steps with these items
+		new(opening("order", 1)): {1, 1}, new(commit("order", 1, 194)): {1, 0}, new(commit("order", 2, 800)): {1, 0},
+		&changing: {1, 1}, &large: {4, 4}, new(commit("other", 0, 2000)): {3, 0},
+	} {
+		row, err := 0, error(nil)
+		var bytes int
+		if bytes, row, err = dynamo.Size(map[bool]string{true: "unlisted", false: "listed"}[noList], *item, !noList); noList {
+			want[1] = 0
+		}
+		if got := [2]int{(bytes + 1023) / 1024, (row + 1023) / 1024}; got != want || err != nil {
+			t.Errorf("%v has %d bytes and a row of %d, %v; want %v units", item.Key, bytes, row, err, want)
+		}
+	}
 	for _, step := range steps {
 		ctx, ports := meter.With(t.Context())
 		ctx, m := awsmeter.With(ctx)

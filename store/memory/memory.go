@@ -142,6 +142,9 @@ func (s *Store) put(item store.Item) {
 	}
 	if standing := w.at(item.Key); standing != nil {
 		s.expire(w, standing)
+		if at := (place{item.Workflow, item.Run}); standing.item.Summary != nil && s.rows[at] == *standing.item.Summary {
+			delete(s.rows, at)
+		}
 	}
 	s.puts++
 	item.Over = [16]byte{}

@@ -152,6 +152,24 @@ func TestContractOfAttemptsAndTimers(t *testing.T) {
 	w.saw(t, "")
 }
 
+// A run's last commit is deleted after the others. A deletion that finds another commit in its
+// place deletes nothing, so its order does not matter.
+func TestContractOfDelete(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWatch(), context.Background()
+	first, last, void := item(1, 0, 1), item(1, 1, 2), item(1, 1, 3)
+	w.append(first)
+	w.append(last)
+	void.Over = last.Commit
+	w.append(void)
+	if err := w.Delete(ctx, []store.Item{last}, nil); !errors.Is(err, store.ErrStale) {
+		t.Errorf("the deletion of a commit that another one has replaced: %v, want ErrStale", err)
+	}
+	w.saw(t, "")
+	_ = w.Delete(ctx, []store.Item{void}, nil)
+	w.saw(t, "before the others")
+}
+
 func TestPanicsByDefault(t *testing.T) {
 	t.Parallel()
 	defer func() {

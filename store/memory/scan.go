@@ -47,7 +47,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, item := range items {
-		s.inspectDelete(item.Key)
+		s.inspectDelete(item)
 	}
 	var stale error
 	for _, item := range items {
@@ -75,11 +75,12 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	return stale
 }
 
-// inspectDelete reports the deletion of a run's last commit if earlier commits of the run exist.
-func (s *Store) inspectDelete(k store.Key) {
-	w := s.workflows[k.Workflow]
+// inspectDelete reports the deletion of a run's last commit if earlier commits of the run exist. If
+// another commit is in its place, nothing is deleted.
+func (s *Store) inspectDelete(item store.Item) {
+	k, w := item.Key, s.workflows[item.Workflow]
 	last := w.at(k)
-	if last == nil {
+	if last == nil || last.item.Commit != item.Commit {
 		return
 	}
 	i, _ := w.find(k)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/store"
@@ -11,6 +12,7 @@ var appendTests = []test{
 	{"a conflict returns the existing item", appendConflict},
 	{"a repeat conflicts with the caller's own item", appendRepeat},
 	{"an item replaces the one that it names", appendOver},
+	{"an item replaces the last one after the others were deleted", appendOverLast},
 	{"an item replaces no other", appendOverAnother},
 	{"two items of which one replaces another are put all or none", appendOverTwo},
 	{"two items are put together", appendTwo},
@@ -77,6 +79,33 @@ func appendOver(f *fixture) {
 	free := f.over(f.item("parcel", 1, 0)) // the key has no item
 	f.put(free)
 	f.holds("parcel", free)
+}
+
+func appendOverLast(f *fixture) {
+	for _, n := range []int{1, 2, 5} {
+		workflow := fmt.Sprint("order-", n)
+		items := f.fill(workflow, 1, n)
+		last := items[n-1]
+		f.delete(items[:n-1])
+		void := f.over(last)
+		void.Expires = f.second(3600)
+		f.put(void)
+		f.holds(workflow, void)
+		f.conflicts([]store.Item{void}, void)         // a repeat
+		f.conflicts([]store.Item{void}, f.over(last)) // the same by another process
+		f.delete([]store.Item{void})
+		f.holds(workflow)
+	}
+	items := f.fill("order", 1, 2)
+	f.delete(items[:1])
+	void, next := f.over(items[1]), f.item("order", 2, 0)
+	f.put(void)
+	f.put(next)
+	first := f.item("order", 1, 0) // takes the place of the deleted one
+	f.put(first, f.item("order", 3, 0))
+	if got := f.all("order"); len(got) != 4 {
+		f.Errorf("the items are %v, want 4", keys(got))
+	}
 }
 
 func appendOverAnother(f *fixture) {

@@ -23,6 +23,7 @@ var listTests = []test{
 	{"a run that closes while the list is read appears once", listClosingBetweenPages},
 	{"a run and its successor", listSuccessor},
 	{"only what was put is listed", listConflict},
+	{"a run whose last item is replaced is not listed", listReplaced},
 	{"a token that the store did not make", listBadToken},
 }
 
@@ -307,6 +308,24 @@ func listSuccessor(f *fixture) {
 	f.lists(store.Filter{}, successor, closed)
 	f.put(f.item("order", 2, 1)) // an item without a summary changes no row
 	f.lists(store.Filter{}, successor, closed)
+}
+
+func listReplaced(f *fixture) {
+	rows := someRows(f)
+	for i, row := range rows {
+		items := f.all(row.Workflow)
+		last := items[len(items)-1]
+		f.delete(items[:len(items)-1])
+		void := f.over(last)
+		if void.Expires = f.second(3600); i%2 == 0 { // a conflict leaves the row
+			f.conflicts([]store.Item{last}, f.over(f.item(row.Workflow, last.Run, last.Slot)))
+			f.lists(store.Filter{}, rows[i:]...)
+		}
+		f.put(void)
+		f.lists(store.Filter{}, rows[i+1:]...)
+	}
+	again := f.start(rows[0].Workflow, 2, "Order", f.now)
+	f.lists(store.Filter{}, again)
 }
 
 func listConflict(f *fixture) {

@@ -185,7 +185,7 @@ test("a run is terminated only once it is confirmed", async () => {
   await button(form, "Back").click();
   await form.waitFor({ state: "detached" });
   assert.equal((await describe(run)).status, "running");
-  assert.equal(await page.evaluate(() => document.activeElement?.textContent?.trim()), "Actions");
+  await page.waitForFunction(() => document.activeElement?.textContent?.trim() === "Actions"); // it gets the focus when the dialog has gone
   await page.keyboard.press("a"); // opens the menu
   await page.waitForFunction(() => document.activeElement?.getAttribute("role") === "menuitem");
   await page.keyboard.press("End");

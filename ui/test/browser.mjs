@@ -17,8 +17,17 @@ export async function openBrowser() {
   return chromium.launch({ executablePath, args });
 }
 
-/** What the console may say: a server without a route answers 404, and a refused request is one that the page shows. */
-const expected = /Failed to load resource: the server responded with a status of (400|404|409|422)/;
+/**
+ * What the console may say: a server without a route answers 404, and a refused request is one that the page shows.
+ * Answers of 500 and more are errors by themselves, with their texts.
+ */
+const expected = /Failed to load resource: the server responded with a status of (4(00|04|09|22)|5\d\d)/;
+
+/**
+ * How many requests of a page a slow machine may answer with 503: Weft itself, which is busy, or an API gateway before it.
+ * The page asks again. What it cannot send again fails the test elsewhere.
+ */
+const mostBusy = 3;
 
 /** Opens a page of the server in a new context, without animations. init runs in it first. errors are those of the console. */
 export async function openPage(browser, server, hash, { theme = "light", width = 1440, height = 900, init, ...more } = {}) {
@@ -29,6 +38,13 @@ export async function openPage(browser, server, hash, { theme = "light", width =
   page.on("pageerror", (error) => page.errors.push(error.message));
   page.on("console", (m) => {
     if ((m.type() === "error" || m.type() === "warning") && !expected.test(m.text())) page.errors.push(m.text());
+  });
+  let busy = 0;
+  page.on("response", async (response) => {
+    if (response.status() < 500) return;
+    const text = `${response.request().method()} ${response.url()}: ${response.status()} ${await response.text().catch(String)}`;
+    if (response.status() === 503 && ++busy <= mostBusy) console.log(`the page asks again: ${text}`);
+    else page.errors.push(text);
   });
   if (init) await page.addInitScript(init);
   await page.goto(`${server.url}/${hash}`);

@@ -221,21 +221,16 @@ test("what is nested deeply, or long, is a text in the form", async () => {
 
 test("entries and optional fields are added and removed with the keyboard", async () => {
   const { page, form } = await openStart("order");
-  await button(form, "Add an item to items").focus();
-  await page.keyboard.press("Enter");
+  await button(form, "Add an item to items").press("Enter");
   await page.waitForFunction(() => document.activeElement?.labels?.[0]?.textContent === "sku");
   await page.keyboard.type("tea");
-  await button(form, "Add note").focus();
-  await page.keyboard.press("Enter");
+  await button(form, "Add note").press("Enter");
   await page.waitForFunction(() => document.activeElement?.labels?.[0]?.textContent === "note");
-  await button(form, "Remove note").focus();
-  await page.keyboard.press("Enter");
+  await button(form, "Remove note").press("Enter");
   await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Add note");
-  await button(form, "Remove items[0]").focus();
-  await page.keyboard.press("Enter");
+  await button(form, "Remove items[0]").press("Enter");
   await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Add an item to items");
-  await button(form, "Set items to null").focus();
-  await page.keyboard.press("Enter");
+  await button(form, "Set items to null").press("Enter");
   await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Give a value to items");
   await button(form, "Edit as JSON").click();
   assert.deepEqual(await jsonOf(form), { items: null, hold: false, next: null });

@@ -151,7 +151,7 @@ test("Weft's own workflows are shown when they are asked for", async () => {
   await row.getByText("schedule").getByRole("link", { name: "hourly", exact: true }).waitFor();
   await page.getByRole("group", { name: "Type" }).getByText("import").waitFor();
   assert.equal(await page.getByText("weft.schedule").count(), 0);
-  await page.getByRole("checkbox", { name: "Schedules and batches" }).check();
+  await page.getByRole("checkbox", { name: "Schedules, batches, notifications" }).check();
   await page.waitForURL(/own=shown/);
   await page.getByRole("link", { name: "weft.schedule:hourly", exact: true }).waitFor();
   await page.getByRole("group", { name: "Type" }).getByText("weft.schedule").waitFor();

@@ -70,6 +70,26 @@ test("a zoomed timeline without rows says so", async () => {
   await closePage(page);
 });
 
+test("a run says who is notified of its end, without the path of the URL", async () => {
+  const { runId } = await api(server, "POST", "workflows", { workflowId: "notifying", type: "import", input: 2, notify: [{ url: "http://127.0.0.1:9/hunter2" }] });
+  const page = await openPage(browser, server, `#/workflows/notifying/${runId}`);
+  const card = page.locator("section.card", { hasText: "Notifications of the end" });
+  await card.getByText("http://127.0.0.1:9").waitFor();
+  await card.getByText("pending").waitFor();
+  assert(!(await card.innerText()).includes("hunter2"));
+  await checkAccess(page);
+  await api(server, "POST", "workflows/notifying/terminate", {});
+  await card.getByText("delivering").waitFor(); // nobody listens there
+  await card.getByRole("link", { name: "http://127.0.0.1:9" }).click();
+  await page.getByRole("heading", { level: 1, name: `weft.notify:${runId}:2` }).waitFor();
+  // It takes neither updates nor signals, and nobody pauses it.
+  await page.getByRole("button", { name: "Actions" }).click();
+  await page.getByRole("menuitem", { name: "Terminate…" }).waitFor();
+  assert.deepEqual(await page.getByRole("menuitem").allInnerTexts(), ["Cancel…", "Terminate…"]);
+  assert.equal(await page.getByRole("button", { name: "Signal" }).count(), 0);
+  await closePage(page);
+});
+
 test("the timeline has what the run started, and what is pending", async () => {
   const page = await openPage(browser, server, address(runs.waiting));
   const lanes = page.getByRole("list", { name: "Timeline" });

@@ -37,6 +37,7 @@ class Asked:
     url: str
     body: Any
     timeout: float
+    waited: str | None
 
 
 class Answering:
@@ -49,7 +50,7 @@ class Answering:
 
         def handle(request: httpx.Request) -> httpx.Response:
             body = json.loads(request.content) if request.content else None
-            self.asked.append(Asked(request.method, str(request.url).removeprefix("http://weft.test/v1/workflows/"), body, request.extensions["timeout"]["read"]))
+            self.asked.append(Asked(request.method, str(request.url).removeprefix("http://weft.test/v1/workflows/"), body, request.extensions["timeout"]["read"], request.headers.get("Weft-Waited")))
             answer = left.pop(0)()
             answer.headers["Weft-Cost"] = f"writes={10 ** (len(self.asked) - 1)}, reads=2, messages=0, lost=1, blobPuts=1, blobGets=0, other=9"
             return answer
@@ -104,6 +105,24 @@ class CallTest(unittest.TestCase):
                 client.weft.start("a", "b")
             self.assertEqual(len(client.asked), 12)
 
+    def test_a_call_pauses_as_the_answers_say(self) -> None:
+        accepted = {**PLACE, "stage": "accepted", "retryAfter": "1m10.5s"}
+        client = Answering(says(accepted, 202), says({**accepted, "retryAfter": "2h0m0s"}, 202), says({**accepted, "retryAfter": "soon"}, 202), says({**PLACE, "stage": "completed", "result": 1}))
+        self.assertEqual(client.weft.call("a", "b").stage, "completed")
+        self.assertEqual(client.pauses[2], 0.05)
+        self.assertTrue(63.45 <= client.pauses[0] <= 77.55, client.pauses)
+        self.assertTrue(270 <= client.pauses[1] <= 300, client.pauses)
+        waited = [asked.waited for asked in client.asked]
+        self.assertEqual(waited[0], None)
+        for i, text in enumerate(waited[1:], 1):
+            self.assertGreaterEqual(int(str(text).removesuffix("ms")) + 1, int(sum(client.pauses[:i]) * 1000), waited)
+
+    def test_a_call_that_waits_outlives_refusals(self) -> None:
+        for full in (problem(503, "busy"), lambda: httpx.Response(429, json={"message": "Too Many Requests"})):
+            client = Answering(*[full] * 100, says({"workflowId": "a", "runId": "r", "status": "completed", "result": 1}))
+            self.assertEqual(client.weft.result("a").status, "completed")
+            self.assertTrue(30 <= max(client.pauses) <= 60, client.pauses)
+
     def test_what_is_not_wefts(self) -> None:
         for text in ("<html>sign in</html>", "", "{}", "null", "[]", '{"stage":"done"}'):
             asks: list[Callable[[Weft], object]] = [
@@ -128,10 +147,12 @@ class CallTest(unittest.TestCase):
         client.weft.start(
             "a", "b", request_id="i", run_timeout=1.5, search_attributes={"Region": {"keyword": "eu"}}, id_reuse_policy="rejectDuplicate", deadline=time.time() + 9,
             retry_policy={"initial_interval": 0.5, "maximum_attempts": 3, "non_retryable_error_types": ["declined"]},
+            notify=[{"url": "https://a.example", "result": True}, {"event_bridge": True}],
         )  # fmt: skip
         want = {
             "workflowId": "a", "type": "b", "requestId": "i", "runTimeout": "1500ms", "searchAttributes": {"Region": {"keyword": "eu"}}, "idReusePolicy": "rejectDuplicate",
             "retryPolicy": {"initialInterval": "500ms", "maximumAttempts": 3, "nonRetryableErrorTypes": ["declined"]},
+            "notify": [{"url": "https://a.example", "result": True}, {"eventBridge": True}],
         }  # fmt: skip
         self.assertEqual(client.asked[0].body, want)
 
@@ -296,6 +317,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
                 says(run), says({**run, "outcome": ended}), says({}), says({"result": 1}), says({**PLACE, "stage": "completed"}),
                 says({**PLACE, "stage": "accepted"}), says({**PLACE, "stage": "completed"}), says(ended), says({**run, "events": [{}], "next": 2, "closed": True}),
                 says({**run, "items": [{"offset": 0, "at": "", "value": 1}], "next": 1, "closed": True}),
+                says({"origin": "https://a.example", "secrets": ["whsec_AAAA"]}),
             ]  # fmt: skip
 
         blocking = Weft("http://weft.test", http=httpx.Client(transport=recording(script())))
@@ -309,6 +331,7 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         blocking.result("a")
         self.assertEqual([page.next for page in blocking.watch("a")], [2])
         self.assertEqual([page.items[0].value for page in blocking.topic("a", "t")], [1])
+        self.assertEqual(blocking.webhook_secret("https://a.example/x").secrets, ("whsec_AAAA",))
         weft = AsyncWeft("http://weft.test", http=httpx.AsyncClient(transport=recording(script())))
         await weft.start("a", "b", 1, request_id="i")
         await weft.run("a", "b", 1, request_id="i")
@@ -320,5 +343,6 @@ class AsyncTest(unittest.IsolatedAsyncioTestCase):
         await weft.result("a")
         self.assertEqual([page.next async for page in weft.watch("a")], [2])
         self.assertEqual([page.items[0].value async for page in weft.topic("a", "t")], [1])
+        self.assertEqual((await weft.webhook_secret("https://a.example/x")).secrets, ("whsec_AAAA",))
         self.assertEqual(sent[0], sent[1])
-        self.assertEqual(len(sent[0]), 10)
+        self.assertEqual(len(sent[0]), 11)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import re
 import textwrap
 import time
@@ -9,7 +12,7 @@ import unittest
 from pathlib import Path
 
 import weft_client
-from weft_client import Completed, Failed, Rejected
+from weft_client import Completed, Failed, Rejected, verify_webhook
 
 from .generated.cart import Cart, Item, UnknownSKU
 from .server import Server
@@ -63,9 +66,26 @@ class ReadmeTest(unittest.IsolatedAsyncioTestCase):
             item: Item = {"sku": "coffee", "quantity": 1}
             await Cart(weft, "cart-7").add_item(item, start=Cart.with_start({"owner": "ada"}))
 
+    def test_a_receiver(self) -> None:
+        body, secret, timestamp = b'{"type":"workflow.completed","data":{"id":"weft_1_2","workflowId":"cart-42"}}', "whsec_AAAA", str(int(time.time()))
+        signature = hmac.new(base64.b64decode("AAAA"), f"weft_1_2.{timestamp}.".encode() + body, hashlib.sha256).digest()
+        headers = {"webhook-id": "weft_1_2", "webhook-timestamp": timestamp, "webhook-signature": "v1," + base64.b64encode(signature).decode()}
+        settled: list[str] = []
+
+        def settle(workflow_id: str) -> None:
+            settled.append(workflow_id)
+
+        def first_time(notification: str) -> bool:
+            return notification == "weft_1_2"
+
+        ending = verify_webhook(secret, headers, body)
+        if ending["type"] == "workflow.completed" and first_time(ending["data"]["id"]):
+            settle(ending["data"]["workflowId"])
+        self.assertEqual(settled, ["cart-42"])
+
     def test_examples_are_here(self) -> None:
         here = re.sub(r"^ +", "", Path(__file__).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        for document, examples in (("README.md", 1), ("../../docs/clients.md", 2)):
+        for document, examples in (("README.md", 2), ("../../docs/clients.md", 2)):
             blocks = re.findall(r"```python\n(.*?)```", Path(document).read_text(encoding="utf-8"), re.DOTALL)
             self.assertEqual(len(blocks), examples, document)
             for block in blocks:

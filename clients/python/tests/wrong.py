@@ -26,6 +26,8 @@ async def wrong(weft: AsyncWeft, cart: Cart) -> None:
     await Cart.start(weft, "cart-1", {"owner": "ada"}, retry_policy={"maximum_attemps": 3})  # wrong: typeddict-unknown-key
     await Cart.start(weft, "cart-1", {"owner": "ada"}, retry_policy={"maximum_attempts": "3"})  # wrong: typeddict-item
     await Cart.start(weft, "cart-1", {"owner": "ada"}, id_conflict_policy="use")  # wrong: arg-type
+    await Cart.start(weft, "cart-1", {"owner": "ada"}, notify=[{"url": "https://hooks.example.com", "result": True}, {"event_bridge": True}])
+    await Cart.start(weft, "cart-1", {"owner": "ada"}, notify=[{"uri": "https://hooks.example.com"}])  # wrong: typeddict-unknown-key
     (await cart.cart()).stage  # wrong: attr-defined
     (await cart.cart()).result["totals"]  # wrong: typeddict-item
     (await cart.cart()).result["lines"][0]  # wrong: index

@@ -18,33 +18,52 @@ export class NoAnswer extends WeftError {
  */
 const attempts = 12;
 
+/** How a request is repeated. */
+export interface Again {
+  /** The signal has a deadline, which ends the attempts. */
+  bounded?: boolean;
+  /** The request only waits: while the server refuses it for lack of capacity, it is no attempt. */
+  polls?: boolean;
+}
+
 /**
  * Sends a request, and repeats it while the answer is lost, busy or unknown. It throws the last
  * error when the attempts are over, and every other error at once. With a bounded signal, the
  * attempts are over when the signal aborts. The request must be safe to repeat: it writes nothing,
  * or carries an id.
  */
-export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: AbortSignal, bounded = false): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+export async function again<T>(send: () => Promise<T>, pause: Pause, signal?: AbortSignal, { bounded = false, polls = false }: Again = {}): Promise<T> {
+  for (let attempt = 1, refusals = 0; ; attempt++) {
     try {
       return await send();
     } catch (error) {
       const refused = error instanceof Problem && error.again;
-      if (signal?.aborted || (!bounded && attempt === attempts) || !(refused || error instanceof NoAnswer)) {
+      if (signal?.aborted || (!bounded && attempt >= attempts) || !(refused || error instanceof NoAnswer)) {
         throw error;
       }
-      await pause(backoff(attempt, refused ? error.retryAfter : 0), signal);
+      const full = polls && refused && capacity.has(error.status);
+      if (full) {
+        attempt--;
+        refusals++;
+      }
+      await pause(full ? backoff(refusals, error.retryAfter, longestBackoff) : backoff(attempt, refused ? error.retryAfter : 0), signal);
     }
   }
 }
 
+/** The statuses of a server, or a gateway before it, that has no capacity for a request now. */
+const capacity: ReadonlySet<number> = new Set([429, 503]);
+
+/** The longest wait of a call that only waits, in milliseconds. */
+const longestBackoff = 60_000;
+
 /**
  * Returns the wait before the next attempt in milliseconds, at least `least`. The wait doubles with
- * each attempt, from 50 ms to 2 seconds. Up to half of it is taken off at random, so that callers
+ * each attempt, from 50 ms to 2 seconds, or to `longest`. Up to half of it is taken off at random, so that callers
  * who were refused together do not retry together.
  */
-function backoff(attempt: number, least: number): number {
-  const most = Math.min(25 * 2 ** Math.min(attempt, 10), 2000);
+function backoff(attempt: number, least: number, longest = 2000): number {
+  const most = Math.min(25 * 2 ** Math.min(attempt, 12), longest);
   return Math.max(most - Math.random() * (most / 2), least);
 }
 

@@ -17,6 +17,12 @@ export interface Options {
    * signs them.
    */
   fetch?: (request: Request) => Promise<Response>;
+  /**
+   * The longest pause between two requests of a call that waits, in milliseconds; the default is
+   * five minutes. A server asks for such a pause if the run waits for a timer: a shorter one learns
+   * earlier of a cancellation, and costs more requests.
+   */
+  longestPause?: number;
   /** Waits between attempts and polls, for tests. The default waits in real time. */
   pause?: Pause;
 }
@@ -142,11 +148,8 @@ export type TopicPage<T> = Omit<Schemas["TopicResponse"], "items"> & Costed & { 
 /** A page of a run's history: the events that are new, in order. */
 export type Page = Schemas["HistoryResponse"] & Costed;
 
-/**
- * The wait between two such requests in milliseconds, because a server that is stopping answers at
- * once.
- */
-const pollPause = 50;
+/** The secrets that sign the notifications to a receiver. */
+export type WebhookSecrets = Schemas["WebhookSecretResponse"] & Costed;
 
 /** What openapi-fetch returns. */
 interface Received<T> {
@@ -166,6 +169,7 @@ export class Weft {
    */
   readonly api: Client<paths>;
   readonly #pause: Pause;
+  readonly #longestPause: number | undefined;
 
   /**
    * Returns a client of the deployment at this address, for example `http://127.0.0.1:8080`. It
@@ -175,6 +179,7 @@ export class Weft {
     const send = options.fetch ?? ((request: Request) => globalThis.fetch(request));
     this.api = createClient<paths>({ baseUrl: new URL(address).href.replace(/\/$/, ""), headers: options.headers, fetch: whole(send) });
     this.#pause = options.pause ?? pause;
+    this.#longestPause = options.longestPause;
   }
 
   /** Starts a run of a workflow type. The run is durable when the promise resolves. */
@@ -188,7 +193,7 @@ export class Weft {
 
   /**
    * Starts a run, and resolves with its outcome when it has ended. That takes one request if the
-   * run ends within 20 seconds. After a continue-as-new it waits for the next run.
+   * run ends while the server holds it: within 20 seconds on a local server. After a continue-as-new it waits for the next run.
    */
   run<R>(workflowId: string, type: string, input?: unknown, { signal, deadline, ...options }: StartOptions = {}): Promise<Ended<R>> {
     const body = { workflowId, type, input, ...options, requestId: options.requestId ?? newID() };
@@ -196,7 +201,13 @@ export class Weft {
       const send = () => this.api.POST("/v1/workflows", { params: { query: { wait: wait.long } }, body, signal: wait.signal });
       const { runId, outcome } = await this.#ask(wait, send, isRun);
       const ended = outcome && endOf<R>(outcome, wait.cost);
-      return ended ?? this.#result<R>(wait, workflowId, outcome?.newRunId ?? runId);
+      if (ended !== undefined) {
+        return ended;
+      }
+      if (outcome?.retryAfter !== undefined) {
+        await wait.pause(outcome);
+      }
+      return this.#result<R>(wait, workflowId, outcome?.newRunId ?? runId);
     });
   }
 
@@ -231,6 +242,9 @@ export class Weft {
         case "rejected":
           return { ...sent, cost: wait.cost };
         default:
+          if (sent.retryAfter !== undefined) {
+            await wait.pause(sent);
+          }
           return withStarted(await this.#outcome<R>(wait, workflowId, sent.updateId, sent.runId), sent.started);
       }
     });
@@ -269,15 +283,15 @@ export class Weft {
   async #outcome<R>(wait: Wait, workflowId: string, updateId: string, runId: string | undefined): Promise<Outcome<R>> {
     for (;;) {
       const poll = () => {
-        const params = { path: { workflowId, update: updateId }, query: { runId, wait: wait.long } };
+        const params = { path: { workflowId, update: updateId }, query: { runId, wait: wait.long }, header: wait.waited };
         return this.api.GET("/v1/workflows/{workflowId}/updates/{update}", { params, signal: wait.signal });
       };
-      const answer = await this.#ask(wait, poll, (a) => isStage(a.stage));
+      const answer = await this.#ask(wait, poll, (a) => isStage(a.stage), true);
       if (answer.stage === "completed") {
         return outcomeOf<R>(answer, wait.cost);
       }
       runId = answer.runId; // stay with this run even if another one is started
-      await wait.pause(pollPause);
+      await wait.pause(answer);
     }
   }
 
@@ -292,10 +306,10 @@ export class Weft {
   async #result<R>(wait: Wait, workflowId: string, runId: string | undefined): Promise<Ended<R>> {
     for (;;) {
       const poll = () => {
-        const params = { path: { workflowId }, query: { runId, wait: wait.long } };
+        const params = { path: { workflowId }, query: { runId, wait: wait.long }, header: wait.waited };
         return this.api.GET("/v1/workflows/{workflowId}/result", { params, signal: wait.signal });
       };
-      const answer = await this.#ask(wait, poll, (a) => isRun(a) && typeof a.status === "string");
+      const answer = await this.#ask(wait, poll, (a) => isRun(a) && typeof a.status === "string", true);
       const ended = endOf<R>(answer, wait.cost);
       if (ended !== undefined) {
         return ended;
@@ -305,7 +319,7 @@ export class Weft {
         continue;
       }
       runId = answer.runId;
-      await wait.pause(pollPause);
+      await wait.pause(answer);
     }
   }
 
@@ -334,15 +348,15 @@ export class Weft {
   async #page(wait: Wait, workflowId: string, runId: string | undefined, from: number): Promise<Page> {
     for (;;) {
       const poll = () => {
-        const params = { path: { workflowId }, query: { runId, from: String(from), wait: wait.long } };
+        const params = { path: { workflowId }, query: { runId, from: String(from), wait: wait.long }, header: wait.waited };
         return this.api.GET("/v1/workflows/{workflowId}/history", { params, signal: wait.signal });
       };
-      const page = await this.#ask(wait, poll, (a) => isRun(a) && a.next >= from);
+      const page = await this.#ask(wait, poll, (a) => isRun(a) && a.next >= from, true);
       if (page.events.length > 0 || page.closed) {
         return { ...page, cost: wait.cost };
       }
       runId = page.runId;
-      await wait.pause(pollPause);
+      await wait.pause(page);
     }
   }
 
@@ -376,15 +390,29 @@ export class Weft {
     for (;;) {
       const poll = () => {
         const query = { runId, from: from?.toString(), limit: limit?.toString(), wait: waits ? wait.long : undefined };
-        return this.api.GET("/v1/workflows/{workflowId}/topics/{topic}", { params: { path: { workflowId, topic }, query }, signal: wait.signal });
+        return this.api.GET("/v1/workflows/{workflowId}/topics/{topic}", { params: { path: { workflowId, topic }, query, header: waits ? wait.waited : {} }, signal: wait.signal });
       };
-      const page = await this.#ask(wait, poll, (a) => isRun(a) && Array.isArray(a.items) && a.next >= (from ?? 0));
+      const page = await this.#ask(wait, poll, (a) => isRun(a) && Array.isArray(a.items) && a.next >= (from ?? 0), waits);
       if (page.items.length > 0 || page.more || page.closed || page.withdrawn !== undefined || !waits) {
         return { ...page, cost: wait.cost } as TopicPage<T>;
       }
       [runId, from] = [page.runId, page.next];
-      await wait.pause(pollPause);
+      await wait.pause(page);
     }
+  }
+
+  /**
+   * Returns the secrets that sign the notifications to a receiver: the current one, and then the one
+   * before it, if the deployment has changed it and signs with both. All URLs with the same scheme,
+   * host and port have the same secrets. Whoever has them can forge notifications.
+   */
+  webhookSecret(receiver: string | URL, options: WaitOptions = {}): Promise<WebhookSecrets> {
+    const body = { url: new URL(receiver).href };
+    return this.#waiting(options, async (wait) => {
+      const send = () => this.api.POST("/v1/webhooks/secret", { body, signal: wait.signal });
+      const answer = await this.#ask(wait, send, (a) => Array.isArray(a.secrets) && a.secrets.length > 0);
+      return { ...answer, cost: wait.cost };
+    });
   }
 
   /**
@@ -392,7 +420,7 @@ export class Weft {
    * `cost` is what the answers before have cost that nobody was shown.
    */
   async #waiting<T>(options: WaitOptions, ask: (wait: Wait) => Promise<T>, cost = noCost()): Promise<T> {
-    const wait = new Wait(options, this.#pause, cost);
+    const wait = new Wait(options, this.#pause, cost, this.#longestPause);
     try {
       return await ask(wait);
     } catch (error) {
@@ -410,7 +438,7 @@ export class Weft {
    * It throws a Problem if the server refuses the request, and UnexpectedAnswer if the answer is not
    * one of Weft's.
    */
-  #ask<T>(wait: Wait, send: () => Promise<Received<T>>, isAnswer: (answer: T) => boolean): Promise<T> {
+  #ask<T>(wait: Wait, send: () => Promise<Received<T>>, isAnswer: (answer: T) => boolean, polls = false): Promise<T> {
     return wait.again(async () => {
       const { data, error, response } = await read(send);
       wait.add(costOf(response));
@@ -421,7 +449,7 @@ export class Weft {
         throw new UnexpectedAnswer(`the server answered ${response.status}, but this is not an answer of Weft: check the address`);
       }
       throw problemOf(response, error);
-    });
+    }, polls);
   }
 }
 

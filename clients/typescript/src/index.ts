@@ -25,6 +25,7 @@ export {
   type StartOptions,
   type TopicOptions,
   type TopicPage,
+  type WebhookSecrets,
 } from "./client.js";
 export { addCosts, costOf, noCost, type Cost } from "./cost.js";
 export { Problem, UnexpectedAnswer, WeftError, type ProblemType } from "./problem.js";

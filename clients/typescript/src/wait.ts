@@ -1,4 +1,4 @@
-import { again, type Pause } from "./again.js";
+import { again, type Again, type Pause } from "./again.js";
 import { addCosts, noCost, type Cost } from "./cost.js";
 import { WeftError } from "./problem.js";
 
@@ -29,6 +29,15 @@ export class DeadlinePassed extends WeftError {
 /** The longest time that a server takes for a request, in milliseconds. */
 const longest = 20_000;
 
+/**
+ * The pause between two requests of a call that waits, in milliseconds, if the server asks for no
+ * longer one: a server that is stopping answers at once.
+ */
+const pollPause = 50;
+
+/** The longest pause between two requests, in milliseconds, if the client's options have none. */
+const longestPause = 5 * 60_000;
+
 /** The longest time of a timer, in milliseconds. */
 const longestTimer = 2 ** 31 - 1;
 
@@ -40,13 +49,17 @@ export class Wait {
   readonly signal: AbortSignal | undefined;
   readonly #deadline: number | undefined;
   readonly #pause: Pause;
+  readonly #longest: number;
+  readonly #began = Date.now();
+  #paused = 0;
   #failed: unknown;
   #end = (): void => undefined;
 
-  constructor({ signal, deadline }: WaitOptions, pause: Pause, cost = noCost()) {
+  constructor({ signal, deadline }: WaitOptions, pause: Pause, cost = noCost(), longest = longestPause) {
     this.cost = cost;
     this.signal = signal;
     this.#pause = pause;
+    this.#longest = longest;
     if (deadline === undefined) {
       return;
     }
@@ -98,13 +111,33 @@ export class Wait {
     this.cost = addCosts(this.cost, cost);
   }
 
-  /** Waits between two requests. */
-  pause(ms: number): Promise<void> {
-    return this.#pause(ms, this.signal);
+  /** Returns the header that says how long the call has waited, if it has. */
+  get waited(): { "Weft-Waited"?: string } {
+    const ms = Math.trunc(Math.max(Date.now() - this.#began, this.#paused));
+    return ms > 0 ? { "Weft-Waited": `${ms}ms` } : {};
   }
 
-  /** Sends a request, and repeats it as {@link again} does. */
-  again<T>(send: () => Promise<T>): Promise<T> {
+  /**
+   * Pauses after an answer without news, for as long as its `retryAfter` says: a tenth or a second
+   * more or less, so that callers who began together do not ask together. Before the deadline there is time for
+   * one more request.
+   */
+  async pause({ retryAfter }: { retryAfter?: string | undefined }): Promise<void> {
+    const asked = milliseconds(retryAfter);
+    let ms = pollPause;
+    if (asked > 0) {
+      const most = Math.min(asked, this.#longest);
+      ms = Math.max(Math.min(most + (2 * Math.random() - 1) * Math.min(most / 10, 1000), this.#longest), pollPause);
+      const left = this.#left();
+      const last = left - Math.min(left / 10, 500);
+      ms = left < ms && last >= 1 ? last : ms;
+    }
+    await this.#pause(ms, this.signal);
+    this.#paused += ms;
+  }
+
+  /** Sends a request, and repeats it as {@link again} does. A request that `polls` writes nothing. */
+  again<T>(send: () => Promise<T>, polls = false): Promise<T> {
     const remember = async (): Promise<T> => {
       try {
         return await send();
@@ -115,11 +148,26 @@ export class Wait {
         throw error;
       }
     };
-    return again(remember, this.#pause, this.signal, this.bounded);
+    const how: Again = { bounded: this.bounded, polls };
+    return again(remember, this.#pause, this.signal, how);
   }
 
   /** Stops the timer of the deadline. */
   end(): void {
     this.#end();
   }
+}
+
+const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 0.001, "µs": 0.001, ns: 0.000_001 };
+
+/** Returns the milliseconds of a duration such as `1m30.5s`; 0 of anything else. */
+export function milliseconds(duration: string | undefined): number {
+  const part = /(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)/gy;
+  let sum = 0;
+  let end = 0;
+  for (let found = part.exec(duration ?? ""); found !== null; found = part.exec(duration ?? "")) {
+    sum += Number(found[1]) * (units[found[2] ?? ""] ?? 0);
+    end = part.lastIndex;
+  }
+  return end === duration?.length ? sum : 0;
 }

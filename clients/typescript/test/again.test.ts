@@ -169,3 +169,43 @@ test("a pause ends by the clock", async () => {
   await pause(1, new AbortController().signal);
   await pause(1);
 });
+
+test("a call pauses as the answers say, and says how long it has waited", async () => {
+  const open = (retryAfter: string): Fault => answers(202, JSON.stringify({ workflowId: "a", runId: "1-0123456789abcdef", status: "running", retryAfter }), { "Content-Type": "application/json" });
+  const ended = answers(200, '{"workflowId":"a","runId":"1-0123456789abcdef","status":"completed","result":7}', { "Content-Type": "application/json" });
+  const faults = [open("1m10.5s"), open("2h0m0s"), open("soon"), ended];
+  const waited: (string | null)[] = [];
+  const pauses: number[] = [];
+  const weft = new Weft("http://weft.test", {
+    fetch: async (request) => {
+      waited.push(request.headers.get("Weft-Waited"));
+      return (faults.shift() ?? ended)(request);
+    },
+    pause: async (ms) => void pauses.push(ms),
+  });
+  const { result } = await weft.result<number>("a") as { result: number };
+  assert.equal(result, 7);
+  const [first = 0, second = 0, third = 0] = pauses;
+  assert.ok(first >= 63_450 && first <= 77_550, String(pauses));
+  assert.ok(second >= 270_000 && second <= 300_000, String(pauses));
+  assert.equal(third, 50);
+  waited.slice(1).forEach((text, i) => {
+    const sum = pauses.slice(0, i + 1).reduce((a, b) => a + b);
+    assert.ok(Number(text?.replace("ms", "")) >= Math.trunc(sum), `${text} after ${sum}`);
+  });
+});
+
+test("a call that waits goes on while it is refused for lack of capacity", async () => {
+  const ended = answers(200, '{"workflowId":"a","runId":"1-0123456789abcdef","status":"completed","result":7}', { "Content-Type": "application/json" });
+  for (const full of [busy, answers(429, '{"message":"Too Many Requests"}')]) {
+    const pauses: number[] = [];
+    let n = 0;
+    const weft = new Weft("http://weft.test", {
+      fetch: async (request) => (n++ < 100 ? full : ended)(request),
+      pause: async (ms) => void pauses.push(ms),
+    });
+    await weft.result("a");
+    assert.equal(n, 101);
+    assert.ok(Math.max(...pauses) >= 30_000 && Math.max(...pauses) <= 60_000, String(pauses));
+  }
+});

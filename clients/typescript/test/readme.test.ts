@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
 import { Weft } from "../src/index.js";
+import { verifyWebhook } from "../src/webhook.js";
 import { Cart } from "./generated/cart.js";
 import { serve, type Server } from "./server.js";
 
@@ -68,6 +70,23 @@ test("the example of docs/clients.md", async () => {
   await new Cart(weft, "cart-7").addItem(item, { start: Cart.withStart({ owner: "ada" }) });
 });
 
+test("the README's example of a receiver", async () => {
+  const secret = "whsec_AAAA";
+  const body = '{"type":"workflow.completed","data":{"id":"weft_1_2","workflowId":"cart-42"}}';
+  const timestamp = Math.floor(Date.now() / 1000).toString();
+  const signature = createHmac("sha256", Buffer.from("AAAA", "base64")).update(`weft_1_2.${timestamp}.${body}`).digest("base64");
+  const request = { headers: { "webhook-id": "weft_1_2", "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` } };
+  const settled: string[] = [];
+  const settle = (id: string): unknown => settled.push(id);
+  const firstTime = (id: string): boolean => id === "weft_1_2";
+
+  const ending = await verifyWebhook(secret, request.headers, body);
+  if (ending.type === "workflow.completed" && firstTime(ending.data.id)) {
+    settle(ending.data.workflowId);
+  }
+  assert.deepEqual(settled, ["cart-42"]);
+});
+
 test("the README's example with a token", async () => {
   const token = "secret";
   const address = "https://weft.test";
@@ -90,5 +109,5 @@ test("the examples of the documents are in these tests", async () => {
       found++;
     }
   }
-  assert.equal(found, 5);
+  assert.equal(found, 6);
 });

@@ -62,8 +62,10 @@ func (d Deployment) Act(ctx context.Context, a *stored.Action, on stored.Run, re
 // errPanicked is the outcome of a request that panicked.
 var errPanicked = errors.New("the request panicked: the log of the server says where")
 
-// try carries out an action. A panic, of a store say, is logged and returned as an error: it must
-// not end the process.
+// try carries out an action, also on a run that another build owns while a deployment is rolled
+// out: nothing forwards what an activity does. If this build does not know what that one did, the
+// run's task fails, and the owner tries it again. A panic, of a store say, is logged and returned
+// as an error: it must not end the process.
 func (d Deployment) try(ctx context.Context, do action, a *stored.Action, on stored.Run, requestID string) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -72,7 +74,7 @@ func (d Deployment) try(ctx context.Context, do action, a *stored.Action, on sto
 			err = errPanicked
 		}
 	}()
-	return do(ctx, d.Service, a, on, requestID)
+	return do(executor.Anywhere(ctx), d.Service, a, on, requestID)
 }
 
 // outcome says how an action went that returned err.
@@ -158,7 +160,7 @@ var actions = map[stored.Kind]action{
 		return err
 	},
 	stored.Resume: func(ctx context.Context, s *executor.Service, a *stored.Action, on stored.Run, requestID string) error {
-		c, err := s.Process.Parser().Pause(on.WorkflowID, history.RunID(on.RunID), &schema.PauseRequest{Reason: a.Reason, RequestID: requestID})
+		c, err := s.Process.Parser().Resume(on.WorkflowID, history.RunID(on.RunID), &schema.PauseRequest{Reason: a.Reason, RequestID: requestID})
 		if err == nil {
 			_, err = s.Steering.Resume(ctx, c)
 		}

@@ -47,7 +47,6 @@ func register(r *engine.Registry) error {
 		return err
 	}
 	code := r.Workflow(Workflow.Name())
-	code.Where = "a workflow of Weft's own"
 	code.CheckInput = func(p history.Payload) error {
 		s, err := payload.Decode[stored.State](p)
 		if err == nil {
@@ -58,11 +57,7 @@ func register(r *engine.Registry) error {
 		}
 		return nil
 	}
-	if err := bridge.Register(r, step); err != nil {
-		return err
-	}
-	r.Activity(step.Name()).Where = "an activity of Weft's own"
-	return nil
+	return bridge.Register(r, step)
 }
 
 // flow is a running batch.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/batch/stored"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/program"
+	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -165,6 +167,31 @@ func TestAStepIsNotCompletedByHand(t *testing.T) {
 		}
 		if got := describe(t, b); got.State != "failed" || d.Runs("w")[0].State.Status != history.Running {
 			t.Errorf("it is %s", got.State)
+		}
+	})
+}
+
+// A batch whose filter names the type of deliveries neither pauses nor signals them. It may end
+// them.
+func TestABatchSteersNoDelivery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := testbed.New(t).Start(executor.Options{}, registrations()...)
+		id := "weft.notify:1-6f1a9ac0be13a5d2:2"
+		c, err := p.Service.Service.Process.Parser().StartOwn(&schema.StartRequest{WorkflowID: &id, Type: "weft.notify", Input: []byte(`{"url":"https://a.example","closed":"2026-01-01T00:00:00Z"}`)})
+		if err == nil {
+			_, err = p.Service.Service.Requests.Start(t.Context(), c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		for _, a := range []client.BatchAction{{Kind: "pause"}, {Kind: "signal", SignalName: "x"}, {Kind: "move"}, {Kind: "cancel"}} {
+			got := ended(t, begin(t, p, client.BatchOptions{Filter: "WorkflowType = 'weft.notify'", Action: &a}))
+			refused := len(got.Problems) == 1 && strings.Contains(got.Problems[0].Reason, "one of Weft's own")
+			if got.Counts.Matched != 1 || refused != (a.Kind != "cancel") || refused != (got.Counts.Refused == 1) {
+				t.Errorf("%s: %+v", a.Kind, got)
+			}
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package flow_test
 
 import (
-	"encoding/json"
 	"flag"
 	"net/http"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/batch/stored"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/internal/replay"
-	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -42,23 +39,9 @@ func TestKeptHistory(t *testing.T) {
 	if *record {
 		recordHistory(t)
 	}
-	text, err := os.ReadFile(kept)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var h schema.HistoryResponse
-	if err := json.Unmarshal(text, &h); err != nil {
-		t.Fatal(err)
-	}
-	run, err := replay.FromEvents(h.WorkflowID, h.RunID, h.Events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := replay.Cold(testbed.Registry(t, registrations()...).Workflow(stored.WorkflowType), h.WorkflowID, run.Log); err != nil {
-		t.Error(err)
-	}
+	run, events := testbed.ReplayKept(t, kept, stored.WorkflowType, registrations()...)
 	steps := 0
-	for _, e := range h.Events {
+	for _, e := range events {
 		if e.Type.String() == "ActivityTaskScheduled" {
 			steps++
 		}

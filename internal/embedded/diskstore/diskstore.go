@@ -116,7 +116,9 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 			standing[i] = there
 		}
 		for i, item := range items {
-			put(tx, item, standing[i])
+			if err := put(tx, item, standing[i]); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -135,11 +137,24 @@ func get(tx *disk.Tx, key store.Key) (*store.Item, error) {
 	return &item, nil
 }
 
-// put puts an item. standing is the item that it replaces, or nil.
-func put(tx *disk.Tx, item store.Item, standing *store.Item) {
+// put puts an item. standing is the item that it replaces, or nil: its row in the list goes, unless
+// another item of the run has replaced the row.
+func put(tx *disk.Tx, item store.Item, standing *store.Item) error {
 	key := logKey(item.Key)
 	if standing != nil && !standing.Expires.IsZero() {
 		tx.Delete(disk.Expiry, expiryKey(standing.Expires, key))
+	}
+	if standing != nil && standing.Summary != nil {
+		row := rowKey(standing.Summary)
+		value, err := tx.Get(disk.List, row)
+		damaged := errors.Is(err, disk.ErrCorrupt)
+		if err != nil && !damaged {
+			return err
+		}
+		if damaged || bytes.Equal(value, encodeSummary(standing.Summary)) {
+			tx.Delete(disk.List, row)
+			tx.Delete(disk.Rows, runPrefix(key))
+		}
 	}
 	tx.Put(disk.Log, key, encodeItem(item))
 	if !item.Expires.IsZero() {
@@ -150,6 +165,7 @@ func put(tx *disk.Tx, item store.Item, standing *store.Item) {
 		tx.Put(disk.Rows, runPrefix(key), row)
 		tx.Put(disk.List, row, encodeSummary(item.Summary))
 	}
+	return nil
 }
 
 func fits(body []byte) error {

@@ -512,7 +512,7 @@ func resolve(ctx context.Context, t *session.Session, run *engine.Run, w *Attemp
 // commitEnd commits the end of an activity, here or through the workflow's queue, as commitResult
 // does.
 func commitEnd(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt, e history.Event) error {
-	if over, queueOnly := goesThroughQueue(t, run); over {
+	if over, queueOnly := goesThroughQueue(ctx, t, run); over {
 		if err := t.Process.Outbox.Send(ctx, []engine.Message{resultMessage(w, e, 0)}); err == nil || queueOnly {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -55,7 +54,7 @@ func beginAttempt(ctx context.Context, s *session.Process, w *Attempt) (begun bo
 			return false, err
 		}
 	} else if err != nil {
-		return false, fmt.Errorf("%w: record that an attempt begins: %w", outcome.ErrBusy, err)
+		return false, outcome.OfStore("record that an attempt begins", err)
 	}
 	w.stored = mark.Number
 	return true, nil
@@ -186,7 +185,7 @@ func claim(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt)
 			return true, nil
 		}
 		if !errors.Is(err, store.ErrStale) {
-			return false, fmt.Errorf("%w: record a copy: %w", outcome.ErrBusy, err)
+			return false, outcome.OfStore("record a copy", err)
 		}
 	}
 }

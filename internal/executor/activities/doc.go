@@ -22,12 +22,12 @@
 //	attempts          Failed
 //	attempts.Record   Base End HasClaim HasRoom HeldNow IsAhead IsBy
 //	attempts.Records  Keep KeepOnce Of Own
-//	commit            CheckBuild Events IsPinnedElsewhere
+//	commit            CheckBuild Events IsOwnedElsewhere IsPinnedElsewhere
 //	host              Backoff
 //	host.Host         ID Now Wait WithTimeout
 //	inbox             Find Locate Repair
 //	outbox.Outbox     Copy NewSendID Park ParkUntil Send SendLater SendResult
-//	outcome           OfRead
+//	outcome           OfRead OfStore
 //	runlog.View       EnsureFresh
 //	runner            CallActivity Ended Ident KindOf TimedOut Truncate Unregistered
 //	runner.Runner     Await BeginIn End GuardAttempt Leave Parked

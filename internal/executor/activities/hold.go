@@ -64,7 +64,7 @@ func keepHeld(ctx context.Context, t *session.Session, run *engine.Run, w *Attem
 	held.HeldUntil = t.Process.Timestamp().Add(heldFor)
 	held.Number = max(attempts.Failed(w.Number-1)+1, w.stored+1)
 	if err := t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &held); err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery holds it
-		return fmt.Errorf("%w: record that an attempt is held: %w", outcome.ErrBusy, err)
+		return outcome.OfStore("record that an attempt is held", err)
 	}
 	return t.Process.Outbox.Park(ctx, m)
 }

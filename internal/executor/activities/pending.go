@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -184,7 +183,7 @@ func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attemp
 		if err := t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &claim); errors.Is(err, store.ErrStale) {
 			return outcome.ErrStale
 		} else if err != nil {
-			return fmt.Errorf("%w: record a copy: %w", outcome.ErrBusy, err)
+			return outcome.OfStore("record a copy", err)
 		}
 	}
 	again := w.LookAfter(kept)

@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -38,7 +37,7 @@ func pace(ctx context.Context, t *session.Session, run *engine.Run, w *Attempt) 
 	if err != nil && !late {
 		t.Process.Options.Logger.WarnContext(ctx, "an activity waits: the store gives out no reservation of its task queue's rate",
 			"workflowId", t.WorkflowID, "eventId", w.Activity.EventID, "taskQueue", w.Activity.TaskQueue, "error", err)
-		return nil, fmt.Errorf("%w: reserve a moment of its rate: %w", outcome.ErrBusy, err)
+		return nil, outcome.OfStore("reserve a moment of its rate", err)
 	}
 	if !late && reservation <= t.Process.Timestamp() {
 		if isLate(&w.Delivery, w.limit, t.Process.Timestamp()) {

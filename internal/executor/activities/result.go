@@ -30,7 +30,7 @@ func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history
 			if err != nil {
 				return err
 			}
-			if over, queueOnly = goesThroughQueue(t, run); over && (queueOnly || !refused) {
+			if over, queueOnly = goesThroughQueue(ctx, t, run); over && (queueOnly || !refused) {
 				return nil
 			}
 			over, t.Follows = false, follows
@@ -54,7 +54,7 @@ func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history
 // does if other activities are pending, because concurrent results become one commit there.
 // queueOnly is set if this process cannot run the workflow's code: activities can be deployed
 // separately, and the run may have moved to another build.
-func goesThroughQueue(t *session.Session, run *engine.Run) (over, queueOnly bool) {
-	queueOnly = commit.IsPinnedElsewhere(t, run) || t.Process.Registry.Workflow(run.State.Started.WorkflowType) == nil
+func goesThroughQueue(ctx context.Context, t *session.Session, run *engine.Run) (over, queueOnly bool) {
+	queueOnly = commit.IsPinnedElsewhere(t, run) || commit.IsOwnedElsewhere(ctx, t, run) || t.Process.Registry.Workflow(run.State.Started.WorkflowType) == nil
 	return queueOnly || len(run.State.Activities) > 1, queueOnly
 }

@@ -131,6 +131,12 @@ func loadSigningKey(ctx context.Context, s *session.Process, make bool) ([]byte,
 	return kept.Key, nil
 }
 
+// SigningKey returns the key of the deployment, and creates it if there is none. What is signed
+// with it, or derived from it, has a purpose of its own.
+func SigningKey(ctx context.Context, s *session.Process) ([]byte, error) {
+	return loadSigningKey(ctx, s, true)
+}
+
 // makeKey creates a key, and returns the stored one: another process may have been faster.
 func makeKey(ctx context.Context, s *session.Process) ([]byte, error) {
 	one, two := s.World.ID(), s.World.ID()

@@ -23,23 +23,14 @@ var ErrAwaited = errors.New("executor: the parent of this run waits for its outc
 // If part has the first commit, a run without a parent costs no read. A child costs a read of the
 // last commit of its parent's workflow, and of what this process does not know of an open parent.
 func LookForParent(ctx context.Context, s *session.Process, part []store.Item) (bool, error) {
-	first, end := part[0], part[len(part)-1]
+	end := part[len(part)-1]
 	last, err := history.Decode(end.Slot, end.Body)
 	if err != nil || last.NextRun() != "" { // the next run has the outcome
 		return false, err
 	}
-	c, err := history.Decode(0, first.Body)
-	if first.Slot != 0 || err != nil { // a scan leaves large commits where they are
-		page, err := s.Log.Forward(ctx, store.Key{Workflow: end.Workflow, Run: end.Run}, 1)
-		if err != nil {
-			return false, outcome.OfRead(err)
-		}
-		if len(page.Items) == 0 || page.Items[0].Slot != 0 {
-			return false, nil // its deletion has begun
-		}
-		if c, err = history.Decode(0, page.Items[0].Body); err != nil {
-			return false, err
-		}
+	c, err := s.Logs.FirstCommitOf(ctx, part)
+	if err != nil || c == nil { // without it, its deletion has begun
+		return false, err
 	}
 	started := c.Opens()
 	if started == nil || started.Parent == nil {

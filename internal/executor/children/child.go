@@ -275,7 +275,7 @@ func takeNews(ctx context.Context, t *session.Session, run *engine.Run, m *engin
 	if history.ResolutionOf(events[0].Attributes).External != 0 {
 		many = len(run.State.Externals)
 	}
-	if many > 1 || commit.IsPinnedElsewhere(t, run) || t.Process.Registry.Workflow(run.State.Started.WorkflowType) == nil {
+	if many > 1 || commit.IsPinnedElsewhere(t, run) || commit.IsOwnedElsewhere(ctx, t, run) || t.Process.Registry.Workflow(run.State.Started.WorkflowType) == nil {
 		return handOverNews(ctx, t.Process, m, news)
 	}
 	return commit.Events(ctx, t, run, events, m)

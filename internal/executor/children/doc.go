@@ -21,11 +21,11 @@
 //
 // # What it uses of the layers below
 //
-//	commit           Event Events IsPinnedElsewhere Open
+//	commit           Event Events IsElsewhere IsOwnedElsewhere IsPinnedElsewhere Open
 //	inbox            Foreign Locate Repair RepairForeign RepairForeignAt
 //	outbox.Outbox    Send SendLater
 //	outcome          OfRead
-//	runlog.Reader    RunBefore
+//	runlog.Reader    FirstCommitOf RunBefore
 //	runlog.View      Command EnsureFresh EnsureLoaded Other Previous
 //	runner.Code      Drop
 //	session          Bounded TypeOf

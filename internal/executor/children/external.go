@@ -58,6 +58,9 @@ func checkExternal(p *engine.PendingExternal, limit int) *failure.Failure {
 		if err == nil {
 			err = engine.CheckName("signal's name", signal.SignalName)
 		}
+		if err == nil {
+			err = command.CheckReceiver(p.WorkflowID)
+		}
 	}
 	if err != nil {
 		return failure.FromError(failure.New(failure.ErrInvalid.Type, err.Error()))
@@ -113,7 +116,7 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 		return there, nil, inbox.RepairForeign(ctx, t, e.message)
 	}
 	trigger, arrives := inbox.Foreign(e.message), e.incoming()
-	if refused, err := refusedSignal(t, run, arrives); refused != nil || err != nil {
+	if refused, err := refusedSignal(ctx, t, run, arrives); refused != nil || err != nil {
 		return false, refused, err
 	}
 	if history.EndOf(arrives.Attributes).Status.Closed() {
@@ -126,9 +129,9 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 // refusedSignal returns why the contract of a run's code does not have a signal of another
 // workflow, or nil. It returns an error if the decoder of the value hangs: the message is
 // redelivered, because the decoder may only have been slow, or is fixed by then.
-func refusedSignal(t *session.Session, run *engine.Run, arrives history.Event) (*failure.Failure, error) {
+func refusedSignal(ctx context.Context, t *session.Session, run *engine.Run, arrives history.Event) (*failure.Failure, error) {
 	signal, ok := arrives.Attributes.(*history.WorkflowExecutionSignaled)
-	if !ok || commit.IsPinnedElsewhere(t, run) {
+	if !ok || commit.IsElsewhere(ctx, t, run) {
 		return nil, nil
 	}
 	code := session.TypeOf(t, run)

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
@@ -43,6 +44,9 @@ func (s *Deliveries) HandleDead(ctx context.Context, m *engine.Message) error {
 		}
 		return activities.Replace(ctx, t, run, activities.NewAttempt(run, inbox.Delivery{Message: m}, t.Process.Timestamp()), activities.Later(m, t.Process.Timestamp().Add(deadDelay)))
 	})
+	if errors.Is(err, outcome.ErrDropped) {
+		return activities.Dropped(context.WithoutCancel(ctx), s.Process, m)
+	}
 	waits := errors.Is(err, activities.ErrOther) || errors.Is(err, activities.ErrBegun)
 	if found && !waits || err != nil && !waits {
 		return err // without a claim the message stays: otherwise each delivery would send a copy

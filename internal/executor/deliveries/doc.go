@@ -21,6 +21,7 @@
 //	commit            CheckBuild Events FailTooLarge Task Transition
 //	host.Host         Wait WithTimeout
 //	inbox             Locate Repair SendOwed
+//	notify            Caller
 //	outbox.Outbox     Park Postpone Send SendBack SendLater Sweep
 //	runner.Code       Drop
 //	runner.Runner     RetryDelay

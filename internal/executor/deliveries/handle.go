@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/children"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/notify"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
@@ -80,6 +81,8 @@ func handleNamed(ctx context.Context, s *session.Process, d inbox.Delivery) (fou
 		return children.AfterEnd(ctx, s, d.Message, children.StartOrClose)
 	case engine.NotifyParent:
 		return children.NotifyParent(ctx, s, d.Message)
+	case engine.NotifyCaller:
+		return notify.Caller(ctx, s, d.Message)
 	case engine.DeliverExternal:
 		return children.AfterEnd(ctx, s, d.Message, children.DeliverExternal)
 	case engine.FireTimer, engine.RetryTask, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt: // see act
@@ -173,7 +176,7 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 			return again.Send(ctx, t.Process)
 		}
 		return commit.Events(ctx, t, run, run.Awaited(*m.Result), m)
-	case engine.RunActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal: // see handleNamed
+	case engine.RunActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal, engine.NotifyCaller: // see handleNamed
 	}
 	return nil
 }

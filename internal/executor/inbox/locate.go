@@ -72,7 +72,7 @@ func locatePast(ctx context.Context, t *session.Session, latest *engine.Run, m *
 		return latest, Never, err
 	}
 	switch m.Kind {
-	case engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal:
+	case engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal, engine.NotifyCaller:
 		run, err := t.View.Other(ctx, m.RunID)
 		if err != nil || run == nil || !run.Has(m.Slot, m.Commit) {
 			return latest, Never, err

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -19,7 +20,7 @@ func (s *Inventory) Builds(ctx context.Context, l *command.List) (*schema.BuildL
 	if versions := s.Process.Options.Versions; versions != nil && (l == nil || l.Place() == "") {
 		all, err := versions(ctx)
 		if err != nil {
-			return nil, s.Process.Problem(outcome.OfRead(err))
+			return nil, s.Process.Problem(outcome.OfReadFrom(refusal.ByBuild, err))
 		}
 		for _, build := range slices.Sorted(maps.Keys(all)) {
 			answer.Versions = append(answer.Versions, schema.BuildVersion{Build: build, Version: all[build]})

@@ -6,9 +6,9 @@
 //
 //	host.Host        Together WithTimeout
 //	outbox           Decode
-//	outcome          OfRead
+//	outcome          OfReadFrom
 //	session          WalkRuns
-//	session.Process  Problem
+//	session.Process  Observed Problem
 package inventory
 
 import "github.com/seed-41655fb1/weft/internal/executor/session"

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schema"
 	"github.com/seed-41655fb1/weft/queue"
@@ -33,16 +35,59 @@ func (s *Inventory) Queues(ctx context.Context) *schema.QueueListResponse {
 	defer cancel()
 	names := s.queueNames()
 	queues := make([]schema.QueueSummary, len(names))
+	s.each(names, func(i int) { queues[i] = s.queue(ctx, names[i]) })
+	if s.Process.Keeper != nil && s.Process.Inspector != nil {
+		queues = append(queues, s.unreadable(ctx))
+	}
+	return &schema.QueueListResponse{Queues: queues}
+}
+
+// each calls ask with the index of each name, for some of them at once.
+func (s *Inventory) each(names []string, ask func(i int)) {
 	asks := make([]func(), min(len(names), queuesAtOnce))
 	for lane := range asks {
 		asks[lane] = func() {
 			for i := lane; i < len(names); i += len(asks) {
-				queues[i] = s.queue(ctx, names[i])
+				ask(i)
 			}
 		}
 	}
 	s.Process.World.Together(asks...)
-	return &schema.QueueListResponse{Queues: queues}
+}
+
+// countDeadFor is how long all queues of dead letters may take to say what they have.
+const countDeadFor = 5 * time.Second
+
+// CountDead reports the messages that are in queues of dead letters, and in that of messages that
+// cannot be read, received or not. It receives none of them. It logs which queues it could not ask.
+func (s *Inventory) CountDead(ctx context.Context) {
+	if s.Process.Inspector == nil {
+		return
+	}
+	ctx, cancel := s.Process.World.WithTimeout(ctx, countDeadFor)
+	defer cancel()
+	names := s.queueNames()
+	if s.Process.Keeper != nil {
+		names = append(names, queue.Unreadable)
+	}
+	wrong := make([]error, len(names))
+	s.each(names, func(i int) {
+		of := queue.DeadLetters(names[i])
+		if names[i] == queue.Unreadable {
+			of = queue.Unreadable
+		}
+		dead, err := s.depth(ctx, of)
+		if wrong[i] = err; dead == nil {
+			return
+		}
+		if letters := dead.Waiting + dead.InFlight + dead.Delayed; letters > 0 {
+			s.Process.Observed().Observe(ctx, &observe.LettersLeft{Queue: names[i], Letters: letters})
+			s.Process.Options.Logger.WarnContext(ctx, "a queue of dead letters has messages", "queue", names[i], "messages", letters)
+		}
+	})
+	if err := errors.Join(wrong...); err != nil {
+		s.Process.Options.Logger.WarnContext(ctx, "dead letters could not be counted: give the timer function the right to read the attributes of all queues", "error", err)
+	}
 }
 
 // queue returns what one queue tells.
@@ -61,11 +106,25 @@ func (s *Inventory) queue(ctx context.Context, name string) schema.QueueSummary 
 		q.DeadLetters, wrongDead = s.deadLetters(ctx, name)
 	}
 	if err := errors.Join(wrong, wrongDead); err != nil {
-		_ = s.Process.Problem(outcome.OfRead(err)) // logs it
-		q.Problem = "not all of this queue can be read; the log of the server says why"
+		_ = s.Process.Problem(outcome.OfReadFrom(refusal.ByQueue, err)) // logs it
+		q.Problem = problemOfQueue
 	}
 	return q
 }
+
+// unreadable returns what the queue of messages that cannot be read tells.
+func (s *Inventory) unreadable(ctx context.Context) schema.QueueSummary {
+	q := schema.QueueSummary{Name: queue.Unreadable}
+	var err error
+	if q.Messages, err = s.depth(ctx, queue.Unreadable); err != nil {
+		_ = s.Process.Problem(outcome.OfReadFrom(refusal.ByQueue, err)) // logs it
+		q.Problem = problemOfQueue
+	}
+	return q
+}
+
+// problemOfQueue says that a queue does not tell everything.
+const problemOfQueue = "not all of this queue can be read; the log of the server says why"
 
 // rate returns the rate of a task queue, as far as this process knows it.
 func (s *Inventory) rate(taskQueue string) *schema.QueueRate {
@@ -132,7 +191,7 @@ func (s *Inventory) Redrive(ctx context.Context, name string) (*schema.RedriveRe
 	case errors.Is(err, queue.ErrInvalid):
 		return nil, refusal.NotFound.New("the queue %q has no dead letters: give it a redrive policy", name)
 	case err != nil:
-		return nil, s.Process.Problem(outcome.OfRead(err))
+		return nil, s.Process.Problem(outcome.OfReadFrom(refusal.ByQueue, err))
 	}
 	return &schema.RedriveResponse{Started: true}, nil
 }

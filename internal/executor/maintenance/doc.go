@@ -18,13 +18,14 @@
 //	attempts.Records    All
 //	children            LookForParent
 //	commit              Void
-//	host.Host           WithTimeout
+//	host.Host           Now WithTimeout
 //	inbox               Waiting
+//	notify              IsNeeded
 //	outbox.Outbox       Copy Send
-//	outcome             OfRead
-//	runlog              IsVoid
+//	outcome             CauseOf OfRead
+//	runlog              IsVoid ReadsLast
 //	runlog.Reader       FirstCommit IsGone IsRecent
 //	runlog.View         Commits EnsureFresh Other
-//	session.Process     At Keep Metered Open Problem Timestamp
+//	session.Process     At Keep Metered Observed Open Problem Timestamp
 //	session.Session     Close Encode Forget Run
 package maintenance

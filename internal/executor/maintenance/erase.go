@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/children"
+	"github.com/seed-41655fb1/weft/internal/executor/notify"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/runlog"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
@@ -35,11 +37,19 @@ func (s *Maintenance) Delete(ctx context.Context, d command.Delete) error {
 		return refusal.AlreadyOpen.New("a run goes on from run %q of workflow %q, is open, and asks it for the ids of updates and signals: delete it when that has closed", runID, workflowID)
 	case errors.Is(err, children.ErrAwaited):
 		return refusal.AlreadyOpen.New("the parent of run %q of workflow %q is open, and does not know yet how that ended: delete it when it does, or when the parent has closed", runID, workflowID)
+	case errors.Is(err, notify.ErrNeeded):
+		return refusal.AlreadyOpen.New("run %q of workflow %q delivers a notification of a run that is still there: delete that one first, or the receiver would be notified again", runID, workflowID)
 	case err != nil:
 		s.Process.Options.Logger.WarnContext(ctx, "a run could not be deleted whole; the same request goes on", "workflowId", workflowID, "runId", runID, "error", err)
-		return s.Process.Problem(outcome.ErrUnknown)
+		return s.Process.Problem(unknown(err))
 	}
 	return nil
+}
+
+// unknown returns the outcome of a deletion that failed with err, of which a part may be done.
+func unknown(err error) error {
+	cause, _ := outcome.CauseOf(err)
+	return &outcome.Unknown{Cause: cmp.Or(cause, refusal.ByStore)}
 }
 
 // lastCommit returns the last commit of a run that may be deleted. It refuses a run that has closed

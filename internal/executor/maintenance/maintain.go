@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor/children"
+	"github.com/seed-41655fb1/weft/internal/executor/notify"
 	"github.com/seed-41655fb1/weft/internal/executor/runlog"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -110,7 +113,7 @@ type Report struct {
 //	an empty table, a walk a day: 4 scans and 2 writes of the position                     0.000
 //	100,000 runs that are there: 500,000 commits a day, half a read for 4 KB: 475,000      0.06
 //	   the place is kept after each 20,000 commits: 25 writes a day                        0.0005
-//	100,000 runs that are deleted: 5 writes each, 1 for the run's number, 2 reads          0.40
+//	100,000 runs that are deleted: 5 writes each, 2 reads                                  0.34
 //	   and the two rows in the list of each, where there is one                            0.13
 //	at most, in a table that no walk gets around in a day: 43,200 steps,
 //	   27 million reads and 43,200 writes                                                  3.40
@@ -125,28 +128,59 @@ func (s *Maintenance) Maintain(ctx context.Context) (did Report, err error) {
 	}
 	ctx, ended := s.Process.Metered(ctx)
 	defer ended()
-	mark, err := s.Process.Scanner.ReadMark(ctx)
+	r, err := step(ctx, s.Process, &did)
+	s.reportLate(ctx, r, err)
+	return did, err
+}
+
+// lateAfter is how long a walk may take before each of its steps is reported.
+const lateAfter = 36 * time.Hour
+
+// reportLate reports a step that failed, or after which its walk is unfinished and takes too long.
+// The caller of Maintain logs the error.
+func (s *Maintenance) reportLate(ctx context.Context, r *round, err error) {
+	now := s.Process.Timestamp()
+	late := r != nil && r.Walking && now.Sub(r.Began) > lateAfter
+	if failed := err != nil && !errors.Is(ctx.Err(), context.Canceled); failed || late {
+		s.Process.Observed().Observe(ctx, &observe.LateCheck{})
+	}
+	switch {
+	case late:
+		s.late.Fails(s.Process.Options.Logger, slog.LevelWarn, now.Time(), "the check over all runs takes too long: let each step read more commits (WEFT_CHECK_COMMITS)", nil,
+			"began", r.Began.Time(), "commitsAtOnce", s.Process.Options.CheckAtOnce)
+	case err == nil:
+		s.late.Works(s.Process.Options.Logger, "the check over all runs has ended")
+	}
+}
+
+// step makes a step of the round that is stored, or of the next one if that is due. It returns that
+// round, or nil if it cannot be read.
+func step(ctx context.Context, s *session.Process, did *Report) (*round, error) {
+	mark, err := s.Scanner.ReadMark(ctx)
 	if err != nil {
-		return did, err
+		return nil, err
 	}
-	r, err := nextRound(s.Process, mark)
+	r, err := nextRound(s, mark)
 	if err != nil || !r.Walking {
-		return did, err
+		return r, err
 	}
-	walkErr := walk(ctx, s.Process, r, &did)
+	walkErr := walk(ctx, s, r, did)
+	if ctx.Err() != nil && did.Commits > 0 {
+		walkErr = nil // the next step continues after the pages of this one
+	}
 	if did.Deleted > 0 {
-		s.Process.Options.Logger.InfoContext(ctx, "deleted closed runs whose retention is over", "runs", did.Deleted, "failed", did.Failed, "commitsSeen", did.Commits)
+		s.Options.Logger.InfoContext(ctx, "deleted closed runs whose retention is over", "runs", did.Deleted, "failed", did.Failed, "commitsSeen", did.Commits)
 	}
 	body, err := history.EncodeBody(r)
 	if err != nil {
-		return did, err
+		return r, err
 	}
 	// After a crash before this write, the old position is stored and the step runs again.
-	err = s.Process.Scanner.WriteMark(context.WithoutCancel(ctx), mark, body)
+	err = s.Scanner.WriteMark(context.WithoutCancel(ctx), mark, body)
 	if errors.Is(err, store.ErrStale) {
 		err = nil // another process has made the same step
 	}
-	return did, errors.Join(walkErr, err)
+	return r, errors.Join(walkErr, err)
 }
 
 // nextRound returns the stored round, or the next one if that is due.
@@ -290,7 +324,7 @@ func examine(ctx context.Context, s *session.Process, r *round, part []store.Ite
 		return resendClosed(ctx, s, r, part, last, did)
 	}
 	deleted, err := clean(ctx, s, part)
-	if errors.Is(err, errAsked) || errors.Is(err, children.ErrAwaited) {
+	if errors.Is(err, errAsked) || errors.Is(err, children.ErrAwaited) || errors.Is(err, notify.ErrNeeded) {
 		return nil
 	}
 	did.Deleted += oneIf(deleted)
@@ -333,4 +367,8 @@ func over(ctx context.Context, s *session.Process, r *round, part []store.Item, 
 }
 
 // Maintenance is the slow check over all runs.
-type Maintenance struct{ Process *session.Process }
+type Maintenance struct {
+	Process *session.Process
+
+	late observe.Outage // of a walk that takes too long
+}

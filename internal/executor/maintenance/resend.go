@@ -57,9 +57,9 @@ func resend(ctx context.Context, s *session.Process, r *round, workflowID string
 }
 
 // resendClosed sends again what the commit that closed a run sends to workflows that do not ask for
-// it: signals, requests to end, and starts of children that outlive the run. It does so when the
-// run has been closed for a day, and each time that age has doubled. Nobody waits for an answer, so
-// the log does not say whether the first message arrived. Its receiver finds out (see
+// it: signals, requests to end, notifications, and starts of children that outlive the run. It does
+// so when the run has been closed for a day, and each time that age has doubled. Nobody waits for
+// an answer, so the log does not say whether the first message arrived. Its receiver finds out (see
 // Message.Late). Parents and children check each other instead (see lostCloseMessage).
 //
 // It reads the run unless the page has all its commits. A crash in the middle repeats the step.
@@ -97,7 +97,7 @@ func owes(ctx context.Context, s *session.Process, r *round, part []store.Item, 
 		return false, err
 	}
 	return slices.ContainsFunc(run.Messages(run.Last()), func(m engine.Message) bool {
-		return (m.Kind == engine.StartOrCloseChild || m.Kind == engine.DeliverExternal) && run.Needed(&m)
+		return (m.Kind == engine.StartOrCloseChild || m.Kind == engine.DeliverExternal || m.Kind == engine.NotifyCaller) && run.Needed(&m)
 	}), nil
 }
 
@@ -131,7 +131,7 @@ func runOf(part []store.Item) *engine.Run {
 func unconfirmed(run *engine.Run) (messages []engine.Message) {
 	for _, m := range run.Messages(run.Last()) {
 		starts := m.Kind == engine.StartOrCloseChild && run.State.Children[m.EventID] != nil && run.State.Children[m.EventID].Policy == history.AbandonChild
-		if (starts || m.Kind == engine.DeliverExternal) && run.Needed(&m) {
+		if (starts || m.Kind == engine.DeliverExternal || m.Kind == engine.NotifyCaller) && run.Needed(&m) {
 			m.Late = true
 			messages = append(messages, m)
 		}
@@ -191,7 +191,7 @@ func inPlaceOf(s *session.Process, m engine.Message, run *engine.Run, kept map[i
 		event = m.EventID
 	case engine.RetryTask:
 		event = run.State.LastTask.TaskScheduledID()
-	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal:
+	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal, engine.NotifyCaller:
 		// have no attempts
 	}
 	a := kept[event]

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -28,6 +29,9 @@ type parcel struct {
 	err     error
 }
 
+// errPanicked is the error of the results of a batch whose send panicked.
+var errPanicked = outcome.OfQueue("send", errors.New("it panicked"))
+
 // SendResult sends the result of an activity to its workflow's queue, together with the results of
 // other handlers of this process. After an error the result may be on its way or not: its batch was
 // refused or sent in part, or ctx has ended.
@@ -46,7 +50,7 @@ func (o *Outbox) SendResult(ctx context.Context, m engine.Message) error {
 		}
 	}
 	batch := o.results.take(p)
-	err := outcome.ErrBusy // if the send panics
+	err := errPanicked
 	defer func() { o.results.finish(p, batch, err) }()
 	messages := make([]engine.Message, len(batch))
 	for i, p := range batch {

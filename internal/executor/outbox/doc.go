@@ -18,4 +18,5 @@
 // # What it uses of the layers below
 //
 //	host.Host  ID Now Together Wait WithTimeout
+//	outcome    OfQueue OfStore
 package outbox

@@ -47,7 +47,7 @@ func parkedID(m *engine.Message) string {
 	switch m.Kind {
 	case engine.RunActivity, engine.RetryTask, engine.CloseAttempt:
 		return fmt.Sprintf("%s-%x", timerID(m), m.Send)
-	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal:
+	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal, engine.NotifyCaller:
 	}
 	return fmt.Sprintf("%s-%x", timerID(m), m.CausationID)
 }
@@ -58,7 +58,7 @@ func parkedID(m *engine.Message) string {
 // on the clock.
 func route(m *engine.Message) (name, group string) {
 	switch {
-	case m.Kind == engine.RunActivity:
+	case m.Kind == engine.RunActivity, m.Kind == engine.NotifyCaller:
 		return queue.ForTasks(m.TaskQueue), ""
 	case m.Kind == engine.TakeResult && m.Due == 0:
 		return queue.Workflow, m.WorkflowID

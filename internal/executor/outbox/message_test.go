@@ -3,7 +3,15 @@ package outbox_test
 import (
 	"bytes"
 	"errors"
+	"maps"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+	"unicode"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -51,6 +59,72 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%x became %x: %v", once, twice, err)
 		}
 	})
+}
+
+// Why a message cannot be read goes to the log and into an attribute of the message. It is short,
+// and has nothing of the message, whichever of its values is another one.
+func TestReasonsSayNothingOfTheMessage(t *testing.T) {
+	t.Parallel()
+	result := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 5, Result: history.Payload(`"x"`), Attempt: 1})
+	text, err := history.EncodeBody(&engine.Message{Kind: engine.TakeResult, WorkflowID: "a", RunID: "1-0123456789abcdef", EventID: 5, Result: &result, Attempt: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree any
+	if err := cbor.Unmarshal(text[1:], &tree); err != nil {
+		t.Fatal(err)
+	}
+	const secret = "hunter2\x01"
+	long := new(big.Int).SetBytes([]byte(strings.Repeat("hunter2", 300)))
+	wrong := []any{
+		secret, []byte(secret), uint64(1<<63 + 12345), -5, 1.5e300, true, nil,
+		[]any{secret},
+		map[any]any{secret: secret},
+		long, new(big.Int).Neg(long),
+		cbor.Tag{Number: 0, Content: secret},
+		cbor.Tag{Number: 1, Content: secret},
+		cbor.RawMessage("\x68hunter2\xff"), cbor.RawMessage("\xa2\x67hunter2\x01\x67hunter2\x01"),
+	}
+	reasons, number := map[string]bool{}, regexp.MustCompile(`\d{4}`) // of a value, and not of a field
+	try := func() {
+		body, err := cbor.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range []string{"", secret} {
+			_, err := outbox.Decode(append(append([]byte{text[0]}, body...), end...))
+			if err == nil {
+				continue
+			}
+			reason := err.Error()
+			reasons[reason] = true
+			if len(reason) > 200 || strings.Contains(reason, "hunter2") || strings.ContainsFunc(reason, unicode.IsControl) || number.MatchString(reason) {
+				t.Errorf("%.300q", reason)
+			}
+		}
+	}
+	var walk func(x any, set func(any))
+	walk = func(x any, set func(any)) {
+		for _, v := range wrong {
+			set(v)
+			try()
+		}
+		set(x)
+		switch x := x.(type) {
+		case []any:
+			for i := range x {
+				walk(x[i], func(v any) { x[i] = v })
+			}
+		case map[any]any:
+			for k := range maps.Clone(x) {
+				walk(x[k], func(v any) { x[k] = v })
+			}
+		}
+	}
+	walk(tree, func(v any) { tree = v })
+	if len(reasons) < 5 {
+		t.Errorf("the reasons are %q", slices.Collect(maps.Keys(reasons)))
+	}
 }
 
 // Decode refuses a message that lacks a field that its kind needs, and a message that contradicts

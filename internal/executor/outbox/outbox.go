@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -26,6 +26,8 @@ type Options struct {
 	HasTaskQueue func(name string) bool
 	// Logger gets what operators have to repair.
 	Logger *slog.Logger
+	// Observe gets events; nil if nobody wants them.
+	Observe *observe.Hub
 }
 
 // Outbox sends messages.
@@ -35,6 +37,7 @@ type Outbox struct {
 	host    host.Host
 	options Options
 	results results
+	late    observe.Outage // of the timers in the store
 }
 
 // New returns an outbox.
@@ -223,7 +226,7 @@ func (o *Outbox) keep(ctx context.Context, timers []store.Timer) error {
 		return nil
 	}
 	if err := o.timers.PutTimers(ctx, timers); err != nil {
-		return fmt.Errorf("%w: keep timers: %w", outcome.ErrBusy, err)
+		return outcome.OfStore("keep timers", err)
 	}
 	return nil
 }
@@ -272,7 +275,7 @@ func (o *Outbox) sendBatches(ctx context.Context, all batches) error {
 func (o *Outbox) sendLane(ctx context.Context, lane batches) error {
 	for _, b := range lane {
 		if err := o.queue.Send(ctx, b.queue, b.messages...); err != nil {
-			return fmt.Errorf("%w: send to %s: %w", outcome.ErrBusy, b.queue, err)
+			return outcome.OfQueue("send to "+b.queue, err)
 		}
 	}
 	return nil

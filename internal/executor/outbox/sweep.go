@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -29,6 +31,9 @@ const (
 	sweepSends = 15 * time.Second
 	// setAsideFor is how long a timer waits that cannot be read or sent. Each try costs two writes.
 	setAsideFor = 10 * time.Minute
+	// lateAfter is how long a timer in the store may be overdue before a sweep reports it. Timers
+	// are only overdue if sweeps are missing or fail.
+	lateAfter = time.Minute
 )
 
 var (
@@ -39,11 +44,12 @@ var (
 	// only error, all other timers are on their way.
 	ErrUnsent = errors.New("weft: timers cannot be sent, and wait: give the timer function its rights, and see whether the bucket and the queues answer")
 	// errNotTried is the error of messages that were not sent for lack of time.
-	errNotTried = fmt.Errorf("%w: there was no time to send it", outcome.ErrBusy)
+	errNotTried = outcome.OfQueue("send", errors.New("there was no time"))
 )
 
 // Sweep sends the messages of the store that are due soon, each with its remaining delay, and
-// returns how many it sent. After an outage it sends the overdue ones first.
+// returns how many it sent. After an outage it sends the overdue ones first, and reports how late
+// the earliest is.
 //
 // It deletes each timer after the send. A crash between the two sends the timer twice, and its
 // receiver finds that it was handled.
@@ -61,8 +67,11 @@ var (
 func (o *Outbox) Sweep(ctx context.Context) (sent int, err error) {
 	s := sweep{o, aside{why: ErrUnreadable}, aside{why: ErrUnsent}}
 	defer func() { err = errors.Join(err, s.unreadable.report(ctx, o), s.unsent.report(ctx, o)) }()
-	for {
+	for first := true; ; first = false {
 		due, err := o.timers.DueTimers(ctx, o.host.Now().Add(sweepAhead), sweepPage)
+		if err == nil && first {
+			o.reportLate(ctx, due)
+		}
 		if err != nil || len(due) == 0 {
 			return sent, err
 		}
@@ -73,6 +82,18 @@ func (o *Outbox) Sweep(ctx context.Context) (sent int, err error) {
 			return sent, errors.Join(unclear, err)
 		}
 	}
+}
+
+// reportLate reports how late the earliest of the timers is that are due.
+func (o *Outbox) reportLate(ctx context.Context, due []store.Timer) {
+	now := o.host.Now()
+	if len(due) == 0 || now.Sub(due[0].Due) <= lateAfter {
+		o.late.Works(o.options.Logger, "timers are sent in time again")
+		return
+	}
+	lag := now.Sub(due[0].Due)
+	o.options.Observe.Observe(ctx, &observe.LateTimers{Lag: lag})
+	o.late.Fails(o.options.Logger, slog.LevelWarn, now, "timers are late: sweeps are missing, or cannot send", nil, "late", lag.String(), "first", due[0].ID)
 }
 
 // sweep is a sweep while it runs.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // batch is the updates of a workflow that are carried out together: a call that holds the
@@ -34,13 +36,19 @@ func (b *batch) run() {
 	if len(b.taken) == 0 {
 		b.t.Patience = b.first.wait
 	}
-	ctx, cancel := p.World.WithTimeout(context.WithoutCancel(b.ctx), p.Options.SoftLimit)
+	ctx, calls := context.WithoutCancel(b.ctx), b.calls()
+	if slices.ContainsFunc(calls, func(c *updateCall) bool { return c.anywhere }) {
+		ctx = commit.Anywhere(ctx) // the code runs here for that one, so it does for all
+	}
+	ctx, cancel := p.World.WithTimeout(ctx, p.Options.SoftLimit)
 	defer cancel()
 	var alone group
-	for calls := b.calls(); len(calls) > 0; b.t.View.Fresh = false {
-		err := outcome.ErrBusy
-		if ctx.Err() == nil { // code may have used up the time
+	for ; len(calls) > 0; b.t.View.Fresh = false {
+		var err error
+		if ctx.Err() == nil {
 			err = b.t.Insist(ctx, calls.try)
+		} else {
+			err = outcome.OfContention() // code has used up the time
 		}
 		failed, rest := calls.conclude(b.t, err)
 		alone, calls = append(alone, failed...), rest
@@ -88,7 +96,7 @@ func (b *batch) separate(alone group) (next group) {
 func (b *batch) end() {
 	if !b.ended { // a store has panicked, say
 		for _, w := range b.taken {
-			w.Call.(*updateCall).err = b.first.process.Problem(outcome.ErrUnknown)
+			w.Call.(*updateCall).err = b.first.process.Problem(&outcome.Unknown{Cause: refusal.ByDefect})
 		}
 	}
 	b.t.Close()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
@@ -22,6 +23,7 @@ type updateCall struct {
 	workflowID string
 	request    engine.UpdateRequest
 	runID      history.RunID // pinned; empty for the latest run
+	anywhere   bool          // its context is one of commit.Anywhere
 
 	// first is an earlier call with the same id that is carried out with this one, or nil.
 	first *updateCall
@@ -44,7 +46,8 @@ type updateCall struct {
 	panicked host.Panic
 
 	// wait is how long the caller waits, counted from began.
-	wait time.Duration
+	wait    time.Duration
+	waiting command.Waiting
 	// began is when the call arrived. verdict is the verdict on it, if there is one, decided when
 	// it was reached, and on the run.
 	began, decided time.Time

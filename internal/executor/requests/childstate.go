@@ -47,8 +47,11 @@ func lastCommit(ctx context.Context, s *session.Process, workflowID string) (*hi
 
 // stateAfter returns the state of an open run as far as its last commit says it.
 func stateAfter(last *history.Commit) schema.RunState {
-	if last.Status.Closed() {
+	switch {
+	case last.Status.Closed():
 		return ""
+	case last.Failed() && !last.FromReset(): // it may have refused an update, which leaves nothing pending
+		return schema.StateStuck
 	}
 	return pendingState(last.Pending)
 }

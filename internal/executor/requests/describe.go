@@ -27,6 +27,9 @@ func (s *Reports) Describe(ctx context.Context, of command.Describe) (*schema.De
 	if err == nil && of.Children() > 0 {
 		err = addChildStates(ctx, s.Process, d.PendingChildren, of.Children())
 	}
+	if err == nil && len(d.Notifications) > 0 {
+		err = addDeliveries(ctx, s.Process, d.Notifications)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,7 @@ func described(ctx context.Context, t *session.Session, run *engine.Run) (*schem
 	d := describe(run)
 	addQueues(t.Process, d)
 	var records map[int64]*attempts.Record
-	if len(d.PendingActivities) > 0 || d.StuckTask != nil {
+	if len(d.PendingActivities) > 0 || run.State.Stuck() != nil {
 		var err error
 		if records, err = t.Process.Attempts.All(ctx, run); err != nil {
 			return nil, err
@@ -61,7 +64,7 @@ func describe(run *engine.Run) *schema.Description {
 		Parent:            state.Started.Parent,
 		PendingActivities: []schema.PendingActivity{}, PendingTimers: []schema.PendingTimer{}, PendingChildren: []schema.PendingChild{}, UpdatesInFlight: []schema.UpdateInFlight{},
 	}
-	d.UnreadSignals = unreadSignals(run)
+	d.UnreadSignals, d.Notifications = unreadSignals(run), notifications(run)
 	if state.Status.Closed() {
 		closed := state.CloseTime.Time()
 		d.ClosedAt = &closed
@@ -94,8 +97,8 @@ func describe(run *engine.Run) *schema.Description {
 	slices.SortFunc(d.PendingTimers, func(a, b schema.PendingTimer) int { return cmp.Compare(a.EventID, b.EventID) })
 	slices.SortFunc(d.PendingChildren, func(a, b schema.PendingChild) int { return cmp.Compare(a.EventID, b.EventID) })
 	slices.SortFunc(d.UpdatesInFlight, func(a, b schema.UpdateInFlight) int { return cmp.Compare(a.AcceptedEventID, b.AcceptedEventID) })
-	if f := state.Stuck(); f != nil {
-		d.StuckTask = stuckTask(state, f)
+	if state.Streak != nil {
+		d.StuckTask = stuckTask(state)
 	}
 	return d
 }

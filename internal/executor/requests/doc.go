@@ -26,14 +26,14 @@
 //	attempts.Record     Base HasRoom HeldNow
 //	attempts.Records    All Failing Keep Of Read
 //	attempts.Stored     HaveFailed
-//	commit              CheckBuild Event FailTooLarge Open Task Transition
+//	commit              Anywhere CheckBuild Event FailTooLarge IsAnywhere Open Task Transition
 //	host.Host           Now Together Wait WithTimeout Within
 //	inbox               Waiting
 //	lock.Table          AcquireWithin Answer GiveBack Take
 //	lock.Watch          Stop
 //	lock.Watchers       Watch WatchRows
 //	outbox.Outbox       Send
-//	outcome             OfRead
+//	outcome             OfContention OfRead OfStore
 //	runlog.Reader       FirstCommit LastCommit RunBefore
 //	runlog.View         Before Between Command Commit Commits EnsureFresh EnsureLoaded Other Refresh
 //	runner              Ident WaitsOf
@@ -45,5 +45,5 @@
 //	session.Process     Begin Carry Observed OpenWithin Problem ReadBeside Request Timestamp
 //	session.Session     Close Commit Committed Discard Encode Insist OpenRun Put RequireFresh
 //	                    Retire Run Step Writer
-//	starts              CheckConflict Event LookForSignal LookForStart
+//	starts              CheckConflict Event LookForSignal LookForStart OpeningEvents Subscribe
 package requests

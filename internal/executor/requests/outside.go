@@ -3,7 +3,6 @@ package requests
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -117,16 +116,18 @@ func retryOutside(ctx context.Context, t *session.Session, run *engine.Run, w *a
 	return recordProblem(t.Process.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept))
 }
 
-// recordProblem returns the error that a request gets for the write of an attempt's record. It
-// returns nil if another record was faster.
+// recordProblem returns the error that a request gets for the write of an attempt's record, or for
+// the message that was to be sent before it. It returns nil if another record was faster.
 func recordProblem(err error) error {
 	switch {
 	case err == nil, errors.Is(err, store.ErrStale):
 		return nil
+	case errors.Is(err, outcome.ErrBusy): // the message before it was not sent
+		return err
 	case errors.Is(err, store.ErrUnknown):
-		return outcome.ErrUnknown
+		return &outcome.Unknown{Cause: refusal.ByStore}
 	}
-	return fmt.Errorf("%w: record an attempt: %w", outcome.ErrBusy, err)
+	return outcome.OfStore("record an attempt", err)
 }
 
 // HeartbeatActivity records that the attempt which a token names is alive, and keeps details for
@@ -187,7 +188,7 @@ func tooEarly(h *command.Heartbeat) error {
 	if len(h.Details()) == 0 {
 		return nil
 	}
-	return refusal.Busy.New("the function of the activity has not returned ErrPending yet, and only it can record details until then; nothing was written: send the heartbeat again")
+	return refusal.Busy.New("the function of the activity has not returned ErrPending yet, and only it can record details until then; nothing was written: send the heartbeat again").By(refusal.ByContention)
 }
 
 // outside calls fn for the attempt that a token names.

@@ -3,7 +3,6 @@ package requests
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -19,13 +18,13 @@ import (
 // over.
 // It never runs code.
 func (s *Requests) PollUpdate(ctx context.Context, p command.Poll) (*schema.UpdateResponse, error) {
-	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), p.Wait(), nil)
+	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), p.Waiting, nil)
 }
 
 // pollUpdate is PollUpdate. wrote is not nil if this process has just accepted the update.
-func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, updateID string, wait time.Duration, wrote *wrote) (*schema.UpdateResponse, error) {
+func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, updateID string, wait command.Waiting, wrote *wrote) (*schema.UpdateResponse, error) {
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
-	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
+	again, err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
 		if _, admitted := run.State.Admitted[updateID]; admitted {
 			call.answer = schema.UpdateResponse{UpdateID: updateID, RunID: run.State.RunID, Stage: schema.StageAdmitted}
 			return false, nil
@@ -37,6 +36,7 @@ func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runI
 		call.outcome(run)
 		return call.answer.Stage == schema.StageCompleted, nil
 	})
+	call.answer.RetryAfter = again
 	return &call.answer, err
 }
 

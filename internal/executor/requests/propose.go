@@ -116,12 +116,14 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 }
 
 // holdAgainst answers the calls that the contract of the run's code does not have, and returns the
-// others. No code runs for the answered ones, and nothing is written.
+// others. No code runs for the answered ones, and nothing is written. If the run has accepted an
+// update of the same name, its code is at fault, not the caller: the code runs, and its failure
+// says so.
 func (calls group) holdAgainst(t *session.Session, run *engine.Run) group {
 	code := session.TypeOf(t, run)
 	others, some := calls, false
 	for i, c := range calls {
-		switch breaks := c.breaks(code); {
+		switch breaks := !c.isLost(code, run) && c.breaks(code); {
 		case breaks && !some:
 			others, some = slices.Clone(calls[:i]), true
 		case !breaks && some:
@@ -133,6 +135,20 @@ func (calls group) holdAgainst(t *session.Session, run *engine.Run) group {
 		}
 	}
 	return others
+}
+
+// isLost reports whether code no longer has the name of the call, although the run has accepted an
+// update of that name before.
+func (c *updateCall) isLost(code *engine.Workflow, run *engine.Run) bool {
+	if code == nil || code.Names.Allows(engine.UpdateName, c.request.Name) {
+		return false
+	}
+	for _, u := range run.State.Updates {
+		if u.Name == c.request.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // breaks reports whether the contract of code does not have the call. If so, it answers it.

@@ -31,7 +31,7 @@ const besideAfter = 100 * time.Millisecond
 // reads without it. A read that has not finished at end fails, but it gets at least
 // session.LeastTime.
 func lookIn(ctx context.Context, s *session.Process, wait time.Duration, end time.Time, workflowID string, runID history.RunID, fn func(*session.Session, *engine.Run) error) error {
-	t, err := s.OpenWithin(ctx, max(wait, 0), workflowID)
+	t, err := openOnPurpose(ctx, s, wait, workflowID)
 	if err != nil {
 		t = s.ReadBeside(workflowID)
 	}
@@ -63,8 +63,10 @@ func lookAt(ctx context.Context, t *session.Session, runID history.RunID, fn fun
 // processes wake nobody here.
 const pollEvery = 2 * time.Second
 
-// await looks at a run until fn has seen what it waits for, or until wait or the soft limit has
-// passed. What fn waits for never changes once it is in the log.
+// await looks at a run until fn has seen what it waits for, or until the process holds the request
+// no longer: see holdFor. What fn waits for never changes once it is in the log. It
+// returns how long the caller pauses before it asks again; 0 if fn has seen it, or if the process
+// holds requests until the soft limit.
 //
 //   - The first look reads, and so does each look after a wait that nothing ended.
 //   - A commit of this process ends the wait between two looks. The next look needs no read.
@@ -73,23 +75,35 @@ const pollEvery = 2 * time.Second
 //     look.
 //   - A read that begins at the end of the wait gets at least session.LeastTime. If the store does
 //     not answer in time, what fn saw before stands. If fn has seen nothing, the error is busy.
-func await(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote, fn func(*engine.Run) (bool, error)) error {
+//   - A limited wait ends at once if nothing is expected in the run before its end.
+func await(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait command.Waiting, wrote *wrote, fn func(*engine.Run) (bool, error)) (again schema.Duration, err error) {
 	w := newAwaiting(s, workflowID, runID, wait, fn)
 	w.known = wrote != nil
+	watched := lock.Watch{}
 	if wrote != nil {
-		return w.await(ctx, wrote.Watch)
+		watched = wrote.Watch
 	}
-	return w.await(ctx, lock.Watch{})
+	if err := w.await(ctx, watched); err != nil {
+		return 0, err
+	}
+	return w.again(), nil
 }
 
-func newAwaiting(s *session.Process, workflowID string, runID history.RunID, wait time.Duration, fn func(*engine.Run) (bool, error)) *awaiting {
-	return &awaiting{process: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.World.Now().Add(min(wait, s.Options.SoftLimit)), fn: fn}
+func newAwaiting(s *session.Process, workflowID string, runID history.RunID, wait command.Waiting, fn func(*engine.Run) (bool, error)) *awaiting {
+	return &awaiting{held: hold(s, wait), workflowID: workflowID, runID: runID, pinned: runID != "", fn: fn}
 }
 
 // await is the function await for a caller who may have a watch.
 func (w *awaiting) await(ctx context.Context, watched lock.Watch) error {
 	s := w.process
 	defer func() { watched.Stop() }()
+	defer w.release()
+	if w.limited() && watched.Changed != nil {
+		w.known = true // this process has just written
+		if done, err := w.look(ctx); done || err != nil {
+			return err
+		}
+	}
 	for pause := 50 * time.Millisecond; ; {
 		if watched.Changed == nil {
 			watched = s.Watchers.Watch(w.workflowID)
@@ -97,7 +111,10 @@ func (w *awaiting) await(ctx context.Context, watched lock.Watch) error {
 				return err
 			}
 		}
-		err := s.World.Wait(ctx, min(w.end.Sub(s.World.Now()), pause), watched.Changed)
+		if !w.stay() || w.limited() && w.outlook.quietUntil(history.At(w.end)) {
+			return nil
+		}
+		err := waitOnPurpose(ctx, s.World, min(w.end.Sub(s.World.Now()), pause), watched.Changed)
 		if err != nil {
 			return nil // the caller has gone
 		}
@@ -114,17 +131,28 @@ type wrote struct{ lock.Watch }
 
 // awaiting is a caller who waits for something in a run.
 type awaiting struct {
-	process    *session.Process
+	held
 	workflowID string
 	runID      history.RunID
 	pinned     bool
-	end        time.Time
 	fn         func(*engine.Run) (bool, error)
 
-	beside bool // the first look does not wait behind a busy run
-	known  bool // what this process knows of the run is current
-	looked bool // fn has seen the run
-	done   bool
+	beside   bool // the first look does not wait behind a busy run
+	watching bool // the caller reads a history
+	known    bool // what this process knows of the run is current
+	looked   bool // fn has seen the run as it was during the request
+	done     bool
+	outlook  outlook // of the run as fn has seen it last
+}
+
+// again returns how long the caller pauses before it asks again: see await.
+func (w *awaiting) again() schema.Duration {
+	if w.done || !w.looked {
+		return 0
+	}
+	return w.held.again(func(now time.Time, waited time.Duration) time.Duration {
+		return pauseFor(w.outlook, history.At(now), waited, w.watching)
+	})
 }
 
 // look looks at the run. It returns true if fn has seen what it waits for, or if the wait is over.
@@ -136,6 +164,7 @@ func (w *awaiting) look(ctx context.Context) (over bool, err error) {
 	if err == nil && !w.done && !(seen && w.known) {
 		err = lookIn(ctx, w.process, w.patience(), w.end, w.workflowID, w.runID, func(t *session.Session, run *engine.Run) error { return lookBack(ctx, t, run, w.pinned, w.see) })
 	}
+	w.looked = w.looked || err == nil
 	left := w.end.Sub(w.process.World.Now())
 	if errors.Is(err, refusal.Busy) && w.looked && left <= 0 {
 		err = nil
@@ -156,7 +185,9 @@ func (w *awaiting) patience() time.Duration {
 func (w *awaiting) see(run *engine.Run) (err error) {
 	w.runID = run.State.RunID // the same run, also if another one follows
 	w.done, err = w.fn(run)
-	w.looked = w.looked || err == nil
+	if err == nil && !w.done && w.limited() && !run.State.Status.Closed() {
+		w.outlook = outlookOf(w.process, run)
+	}
 	return err
 }
 
@@ -190,7 +221,7 @@ func closed(c <-chan struct{}) bool {
 // glance calls fn with a run as this process knows it. It returns false if the process does not
 // know the run, or somebody holds the lock for longer than wait.
 func glance(ctx context.Context, s *session.Process, wait time.Duration, workflowID string, runID history.RunID, fn func(*engine.Run) error) (bool, error) {
-	t, err := s.OpenWithin(ctx, max(wait, 0), workflowID)
+	t, err := openOnPurpose(ctx, s, wait, workflowID)
 	if err != nil {
 		return false, nil
 	}
@@ -209,7 +240,7 @@ func glance(ctx context.Context, s *session.Process, wait time.Duration, workflo
 
 // Result returns how a run ended, when it has ended or the wait is over.
 func (s *Requests) Result(ctx context.Context, of command.Await) (*schema.ResultResponse, error) {
-	return result(ctx, s.Process, of.Workflow(), of.Run(), of.Wait(), nil)
+	return result(ctx, s.Process, of.Workflow(), of.Run(), of.Waiting, nil)
 }
 
 // StartAndAwait is Start, and then waits until the run has closed, and adds the outcome to the
@@ -226,7 +257,7 @@ func (s *Requests) StartAndAwait(ctx context.Context, c command.StartAndAwait) (
 	if started.Started {
 		known = &wrote{watched}
 	}
-	outcome, err := result(ctx, s.Process, started.WorkflowID, started.RunID, min(c.Wait(), max(0, end.Sub(s.Process.World.Now()))), known)
+	outcome, err := result(ctx, s.Process, started.WorkflowID, started.RunID, c.AtMost(end.Sub(s.Process.World.Now())), known)
 	if looked := outcome.RunID != ""; err == nil && looked {
 		started.Outcome = outcome
 	}
@@ -235,14 +266,15 @@ func (s *Requests) StartAndAwait(ctx context.Context, c command.StartAndAwait) (
 
 // result is Result. wrote is not nil if this process has just written to the run. The answer has no
 // run id if ctx ended before the first look.
-func result(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*schema.ResultResponse, error) {
+func result(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, wait command.Waiting, wrote *wrote) (*schema.ResultResponse, error) {
 	answer := &schema.ResultResponse{WorkflowID: workflowID}
-	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
+	again, err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
 		answer.NewRunID = run.State.Next()
 		return run.State.Status.Closed(), nil
 	})
+	answer.RetryAfter = again
 	return answer, err
 }
 

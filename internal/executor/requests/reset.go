@@ -51,6 +51,9 @@ func resetTo(ctx context.Context, t *session.Session, r *command.Reset, how *eng
 	if r.Run() != "" && r.Run() != run.State.RunID {
 		return "", session.NotLatest(t.WorkflowID, r.Run())
 	}
+	if err := checkDelivery(run); err != nil {
+		return "", err
+	}
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
 		return "", err
 	}
@@ -112,6 +115,15 @@ func resetPoint(ctx context.Context, t *session.Session, run *engine.Run, r *com
 		return 0, refusal.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build())
 	}
 	return 0, refusal.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
+}
+
+// checkDelivery refuses the reset of a run that delivers a notification, unless it has closed
+// without success. The receiver would get the notification twice.
+func checkDelivery(run *engine.Run) error {
+	if status := run.State.Status; command.IsDelivery(run.WorkflowID) && (!status.Closed() || status == history.Completed) {
+		return refusal.Invalid.New("workflow %q is one of Weft's own, and delivers a notification: it is %s, and only one that has closed without success can be reset", run.WorkflowID, status)
+	}
+	return nil
 }
 
 func resetTooLarge(err error) error {

@@ -22,6 +22,10 @@ import (
 // what it did is in the log. If its code fails again, Retry writes nothing, and returns a refusal
 // with the failure. The message that retries the task later stays: after this commit it has nothing
 // to do.
+//
+// The updates that a run has refused because its code failed are not in the log. So Retry replays
+// such a run, and runs a task without updates. If the code does not fail, that task is committed,
+// and the run is no longer stuck.
 func (s *Steering) Retry(ctx context.Context, of command.Target) (*schema.RetryResponse, error) {
 	answer := &schema.RetryResponse{}
 	var stuck history.RunID // the run that this request has found stuck
@@ -34,9 +38,11 @@ func (s *Steering) Retry(ctx context.Context, of command.Target) (*schema.RetryR
 		switch {
 		case run.State.Paused != nil:
 			return t.RequireFresh(ctx, paused(run))
-		case run.State.Stuck() == nil && stuck == run.State.RunID:
+		case run.State.Streak == nil && stuck == run.State.RunID:
 			return t.RequireFresh(ctx, nil) // another has retried the task meanwhile
-		case run.State.Stuck() == nil:
+		case run.State.Refused() != nil && run.State.Pending == history.PendingStart:
+			return t.RequireFresh(ctx, refusal.NothingToDo.New("run %q of workflow %q has refused an update because its code failed, and has not begun: its first task shows whether the code works", run.State.RunID, t.WorkflowID))
+		case run.State.Streak == nil:
 			return t.RequireFresh(ctx, refusal.NothingToDo.New("run %q of workflow %q is not stuck: its last task has not failed, or was retried with success", run.State.RunID, t.WorkflowID))
 		}
 		stuck = run.State.RunID
@@ -51,14 +57,15 @@ func (s *Steering) Retry(ctx context.Context, of command.Target) (*schema.RetryR
 	return answer, nil
 }
 
-// retryTask runs the failed task of a run once more, and commits it if its code does not fail.
+// retryTask runs the failed task of a run once more, or a task without updates if the run has
+// refused some. It commits the task if its code does not fail.
 func retryTask(ctx context.Context, t *session.Session, run *engine.Run) error {
 	attempt, err := nextAttempt(ctx, t, run)
 	if err != nil {
 		return err
 	}
 	known, fresh := session.EndOf(run), t.View.Fresh
-	task := engine.Task{Attempt: attempt}
+	task := engine.Task{Attempt: attempt, Confirm: run.State.Refused() != nil}
 	transition, err := t.Step(ctx, run, task)
 	if err != nil {
 		return err

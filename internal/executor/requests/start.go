@@ -59,9 +59,15 @@ func start(ctx context.Context, t *session.Session, c *command.Start, started *h
 		}
 	}
 	replaced, err := starts.CheckConflict(ctx, t, c, answer)
-	if err != nil || answer.RunID != "" {
+	if err != nil {
 		return err
 	}
-	_, _, err = commit.Open(ctx, t, replaced, answer, engine.Task{InputEvents: []history.Event{history.Of(started)}})
+	if latest := t.Run(); answer.RunID != "" {
+		if latest.State.RunID != answer.RunID || latest.State.Status.Closed() {
+			return nil
+		}
+		return starts.Subscribe(ctx, t, latest, c)
+	}
+	_, _, err = commit.Open(ctx, t, replaced, answer, engine.Task{InputEvents: starts.OpeningEvents(started, c)})
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/schema"
@@ -14,6 +13,9 @@ import (
 // stateOf returns the state of an open run as its log says it. Records of attempts say whether it
 // is retrying: see addFailures.
 func stateOf(s *engine.State) schema.RunState {
+	if s.Streak != nil {
+		return schema.StateStuck
+	}
 	return cmp.Or(pendingState(s.Pending), schema.StateWaiting)
 }
 
@@ -64,10 +66,10 @@ func chainOf(s *engine.State) schema.Chain {
 }
 
 // stuckTask describes the task of a stuck run, without its retries.
-func stuckTask(s *engine.State, last *failure.Failure) *schema.StuckTask {
+func stuckTask(s *engine.State) *schema.StuckTask {
 	streak, task := s.Streak, s.LastTask.Task
 	stuck := &schema.StuckTask{
-		Attempt: task.Attempt, Build: task.Build, Failure: last, UpdateID: task.FailedUpdate,
+		Attempt: task.Attempt, Build: task.Build, Failure: task.Failure, UpdateID: task.FailedUpdate, Speculative: s.Refused() != nil,
 		Since: streak.Since.Time(), Failures: streak.Commits, FirstFailure: streak.First,
 	}
 	if at, ok := where.OfStack(streak.First.Stack); ok {

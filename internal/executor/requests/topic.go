@@ -60,65 +60,72 @@ func namesOfRun(s *session.Process, run *engine.Run) *engine.Names {
 }
 
 // Topic returns items of a topic, from an offset on, in order. If the command waits and there are
-// none, it waits until there is one, or until the run has closed, but no longer than the soft
-// limit.
+// none, it waits until there is one, or until the run has closed, for as long as the process
+// holds the request.
 //
 //   - The first look of a reader reads at once. Between two reads is a second at least, also if
 //     they are those of two requests: one that names the run goes on, and its reader has just read.
+//     The reader of a limited wait pauses between its requests, so each of them reads at once.
 //   - A commit of this process wakes the reader at once, without a read.
 //   - A read is one of what is new in the log. Items of the runs before cost a read for each run
 //     back to theirs, and after a reset one for the run that was reset. An answer goes through
 //     session.MaxLookBack of them at most: then it names the run that it has reached, and its
 //     reader goes on from there.
 func (s *Requests) Topic(ctx context.Context, of command.Topic) (*schema.TopicResponse, error) {
-	r := &topicReader{process: s.Process, of: of, runID: of.Run(), others: newOtherRuns()}
+	r := &topicReader{held: hold(s.Process, of.Waiting), of: of, runID: of.Run(), others: newOtherRuns()}
 	return r.await(ctx)
 }
 
 // topicReader is a reader of a topic.
 type topicReader struct {
-	process *session.Process
-	of      command.Topic
-	runID   history.RunID         // empty until it has looked, unless the reader names the run
-	end     time.Time             // of the wait
-	page    *schema.TopicResponse // what it has seen
-	others  otherRuns
+	held
+	of     command.Topic
+	runID  history.RunID         // empty until it has looked, unless the reader names the run
+	page   *schema.TopicResponse // what it has seen
+	others otherRuns
 }
 
 // await looks until there is something to answer with.
 func (r *topicReader) await(ctx context.Context) (*schema.TopicResponse, error) {
 	world := r.process.World
-	now := world.Now()
-	r.end = now.Add(min(r.of.Wait(), r.process.Options.SoftLimit))
-	due := now // the next read
-	if r.of.Run() != "" {
-		due = earliest(now.Add(topicPause), r.end)
+	defer r.release()
+	due := r.began // the next read
+	if r.of.Run() != "" && !r.limited() {
+		due = earliest(r.began.Add(topicPause), r.end)
 	}
 	for {
 		watched := r.process.Watchers.Watch(r.of.Workflow())
 		err := r.next(ctx, &due)
 		now := world.Now()
-		over := !now.Before(r.end)
+		over := !now.Before(r.end) || r.page != nil && (r.limited() && due.After(r.end) || !r.stay())
 		if errors.Is(err, refusal.Busy) && r.page != nil && over {
 			err = nil // what it has seen before stands
 		}
 		if err != nil || r.page != nil && (over || r.found()) {
 			watched.Stop()
-			return r.page, err
+			return r.answer(), err
 		}
 		until := due
 		if r.page != nil {
 			until = earliest(due, r.end)
 		}
-		err = world.Wait(ctx, until.Sub(now), watched.Changed)
+		err = waitOnPurpose(ctx, world, until.Sub(now), watched.Changed)
 		watched.Stop()
 		switch left := err != nil; {
 		case left && r.page == nil: // the caller left, or the server stops, before the first look
-			return nil, r.process.Problem(outcome.ErrBusy)
+			return nil, errGone
 		case left, r.page != nil && !world.Now().Before(r.end):
-			return r.page, nil
+			return r.answer(), nil
 		}
 	}
+}
+
+// answer returns what the reader has seen; nil if that is nothing.
+func (r *topicReader) answer() *schema.TopicResponse {
+	if r.page != nil && !r.found() {
+		r.page.RetryAfter = r.again(func(_ time.Time, waited time.Duration) time.Duration { return pauseFor(outlook{}, 0, waited, true) })
+	}
+	return r.page
 }
 
 func earliest(a, b time.Time) time.Time {
@@ -137,7 +144,7 @@ func (r *topicReader) found() bool {
 func (r *topicReader) next(ctx context.Context, due *time.Time) error {
 	now := r.process.World.Now()
 	if now.Before(*due) {
-		if err := r.glance(due.Sub(now)); !errors.Is(err, errReads) {
+		if err := r.glance(ctx, due.Sub(now)); !errors.Is(err, errReads) {
 			return err
 		}
 	}
@@ -150,7 +157,7 @@ func (r *topicReader) look(ctx context.Context) error {
 	patience, end := besideAfter, r.end
 	if r.of.Wait() == 0 {
 		end = r.process.World.Now().Add(r.process.Options.SoftLimit)
-	} else if r.page != nil {
+	} else if r.page != nil || r.crowded {
 		patience = r.end.Sub(r.process.World.Now())
 	}
 	return lookIn(ctx, r.process, patience, end, r.of.Workflow(), r.runID, func(t *session.Session, run *engine.Run) error {
@@ -168,8 +175,8 @@ var errReads = errors.New("it takes a read")
 // glance looks at what this process knows, if that has something to answer with. It waits for the
 // workflow's lock no longer than this. It returns errReads if the answer needs a read. It never
 // says that no run goes on with the topic: another process may have reset the run.
-func (r *topicReader) glance(wait time.Duration) error {
-	t, err := r.process.OpenWithin(context.Background(), wait, r.of.Workflow())
+func (r *topicReader) glance(ctx context.Context, wait time.Duration) error {
+	t, err := openOnPurpose(context.WithoutCancel(ctx), r.process, wait, r.of.Workflow())
 	if err != nil {
 		return nil // it reads when that is due
 	}

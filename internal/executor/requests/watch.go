@@ -12,7 +12,6 @@ import (
 	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
-	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/schema"
 )
@@ -27,6 +26,9 @@ type HistoryPage struct {
 	// that follows it, if there is one.
 	Closed   bool
 	NewRunID history.RunID
+	// RetryAfter is how long the reader pauses before it asks again, if the page has no news that
+	// it waits for; 0 is not at all.
+	RetryAfter schema.Duration
 }
 
 // pageOf returns a page without events.
@@ -36,7 +38,7 @@ func pageOf(run *engine.Run) *HistoryPage {
 
 // History returns the events of a run from an id on, as many as a page holds. It does not wait
 // behind a busy run. If the command waits and there is no such event, it waits until there is one,
-// or until the run has closed, but no longer than the soft limit. The page then has no events.
+// or until the run has closed, for as long as the process holds it. The page then has no events.
 //
 // A wait without news looks at the log as await does: about 14 times in 20 s.
 func (s *Requests) History(ctx context.Context, of command.History) (*HistoryPage, error) {
@@ -44,7 +46,7 @@ func (s *Requests) History(ctx context.Context, of command.History) (*HistoryPag
 		return historyBy(ctx, s.Process, s.Process.World.Now().Add(s.Process.Options.SoftLimit), of.Run(), of)
 	}
 	page, whole := &HistoryPage{}, true
-	w := newAwaiting(s.Process, of.Workflow(), of.Run(), of.Wait(), func(run *engine.Run) (bool, error) {
+	w := newAwaiting(s.Process, of.Workflow(), of.Run(), of.Waiting, func(run *engine.Run) (bool, error) {
 		page = pageOf(run)
 		there := run.State.NextEventID > of.From()
 		if whole = !there || run.Lacks(1) == 0; there && whole {
@@ -52,16 +54,17 @@ func (s *Requests) History(ctx context.Context, of command.History) (*HistoryPag
 		}
 		return there || page.Closed, nil
 	})
-	w.beside = true
+	w.beside, w.watching = true, true
 	err := w.await(ctx, lock.Watch{})
 	switch {
 	case err != nil:
 		return nil, err
 	case page.RunID == "": // the caller left, or the server stops, before the first look
-		return nil, s.Process.Problem(outcome.ErrBusy)
+		return nil, errGone
 	case !whole: // memory has only the end of a long log
 		return historyBy(ctx, s.Process, w.end, page.RunID, of)
 	}
+	page.RetryAfter = w.again()
 	return page, nil
 }
 
@@ -75,12 +78,14 @@ const (
 )
 
 // AwaitList returns a page of the list when it differs from the version that the caller has, or
-// when the wait is over, but no later than the soft limit. A commit of this process that changes a
+// when the process holds the request no longer. A commit of this process that changes a
 // row ends the wait between two looks. Without one, there are 12 looks in 20 s, or 3 if the filter
 // needs retries, which no commit shows.
 func (s *Lists) AwaitList(ctx context.Context, l command.AwaitList) (*schema.ListResponse, error) {
 	world := s.Process.World
-	end := world.Now().Add(min(l.Wait(), s.Process.Options.SoftLimit))
+	h := hold(s.Process, l.Waiting)
+	defer h.release()
+	end := h.end
 	least, pause, later := listPause, firstListPause, pollEvery
 	if l.Filter().NeedsRetries() {
 		least, pause, later = retriesPause, retriesPause, retriesPause
@@ -95,12 +100,21 @@ func (s *Lists) AwaitList(ctx context.Context, l command.AwaitList) (*schema.Lis
 			watched.Stop()
 			return nil, err
 		}
-		if page.Version != l.Version() || !world.Now().Before(end) || !pauseList(ctx, world, began, end, least, pause, watched) {
+		news := page.Version != l.Version()
+		if news || !world.Now().Before(end) || !h.stay() || !pauseList(ctx, world, began, end, least, pause, watched) {
 			watched.Stop()
+			if !news {
+				page.RetryAfter = h.again(pauseReaderOfList)
+			}
 			return page, nil
 		}
 		watched.Stop()
 	}
+}
+
+// pauseReaderOfList is the pause of a reader of the list who has waited for this long.
+func pauseReaderOfList(_ time.Time, waited time.Duration) time.Duration {
+	return roundUp(between(leastListPause, newsPause(waited), longestReaderPause))
 }
 
 // lookAtList is a look of AwaitList. One that has not finished at the end of the wait fails, but it
@@ -118,10 +132,10 @@ func lookAtList(ctx context.Context, s *Lists, l command.AwaitList, end time.Tim
 func pauseList(ctx context.Context, world host.Host, began, end time.Time, least, pause time.Duration, watched lock.Watch) bool {
 	now := world.Now()
 	least = min(end.Sub(now), max(least, listShare*now.Sub(began)))
-	if world.Wait(ctx, least, nil) != nil {
+	if waitOnPurpose(ctx, world, least, nil) != nil {
 		return false
 	}
-	return world.Wait(ctx, min(end.Sub(world.Now()), pause-least), watched.Changed) == nil
+	return waitOnPurpose(ctx, world, min(end.Sub(world.Now()), pause-least), watched.Changed) == nil
 }
 
 // contentOf returns what a page of the list shows, encoded.

@@ -48,7 +48,7 @@ func (c *updateCall) acquireWithStart(ctx context.Context, start *command.Start)
 		err := c.process.Carry(ctx, t, end, func(ctx context.Context, t *session.Session) error { return updateWithStart(ctx, t, w, c) })
 		switch {
 		case err != nil && w.opened && (errors.Is(err, refusal.Busy) || errors.Is(err, refusal.TooLarge)):
-			c.err = errOpened
+			c.err = errOpened.By(refusal.CauseOf(err))
 		case err != nil:
 			c.err = err
 		default:
@@ -78,6 +78,11 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 			return err
 		}
 		if found {
+			if w.uses(latest) && w.request.RefusedUse() == nil {
+				if err := starts.Subscribe(ctx, t, latest, w.request); err != nil {
+					return err
+				}
+			}
 			return group{call}.try(ctx, t)
 		}
 	}
@@ -90,7 +95,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 		w.answer = schema.StartResponse{}
 		return nil
 	}
-	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
+	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: starts.OpeningEvents(w.started, w.request), Updates: []engine.UpdateRequest{call.request}})
 	if err != nil {
 		return err
 	}
@@ -102,6 +107,11 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	return nil
 }
 
+// uses reports whether the start uses a run for its update, because it is open.
+func (w *withStart) uses(latest *engine.Run) bool {
+	return !latest.State.Status.Closed() && w.request.Conflict() == command.UseExisting
+}
+
 // lookForTaker reads whether an update opens no run. It opens none if this start has opened the
 // latest run, or uses an open one, or if the update has an outcome already, at the latest run or at
 // the one that it continues, or is in flight at an open one. A start that the contract does not
@@ -110,8 +120,7 @@ func lookForTaker(ctx context.Context, t *session.Session, w *withStart, latest 
 	if same, err := w.lookForStart(ctx, t, latest); same || err != nil {
 		return same, err
 	}
-	open := !latest.State.Status.Closed()
-	uses := open && w.request.Conflict() == command.UseExisting
+	open, uses := !latest.State.Status.Closed(), w.uses(latest)
 	if uses && w.request.RefusedUse() == nil {
 		return true, nil
 	}
@@ -158,6 +167,9 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 			if err := checkSignal(ctx, t, latest, signal); err != nil {
 				return err
 			}
+			if err := starts.Subscribe(ctx, t, latest, w.request); err != nil {
+				return err
+			}
 			return commit.Event(ctx, t, latest, signal)
 		}
 		w.answer = schema.StartResponse{}
@@ -169,6 +181,6 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 	if err := takesSignal(t, w.request.Code(), signal); err != nil {
 		return err
 	}
-	_, _, err = commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started), signal}, CheckSignals: true})
+	_, _, err = commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: append(starts.OpeningEvents(w.started, w.request), signal), CheckSignals: true})
 	return err
 }

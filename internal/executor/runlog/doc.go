@@ -18,5 +18,5 @@
 //
 //	host       Backoff Expired
 //	host.Host  Now Wait
-//	outcome    OfRead
+//	outcome    OfRead OfStore
 package runlog

@@ -18,6 +18,9 @@ import (
 //     and the retention of its writer.
 //
 // Nothing depends on whether the store has deleted something.
+//
+// A void run is a commit in the first slot, by which nobody can open the run, or in the last one:
+// maintenance has deleted the run. The number of the run stays taken until that commit expires.
 
 // leastRetention is the least retention that a deployment could have when commits had expiries.
 const leastRetention = 24 * time.Hour
@@ -26,13 +29,26 @@ const leastRetention = 24 * time.Hour
 // passed.
 func (r *Reader) IsGone(item store.Item) bool { return host.Expired(r.host, history.At(item.Expires)) }
 
-// IsVoid reports whether an item is the fence that made its run void. It reads only the status.
+// readsLastTo is the largest stored commit that ReadsLast allows, in bytes. With its key and its
+// row in the list it fits into 4 KB, so a read that begins with it takes a read unit, as one that
+// finds nothing does. All versions of Weft that run together must agree on it.
+const readsLastTo = 3 << 10
+
+// ReadsLast reports whether a process that knows a closed run reads its last commit again, which
+// has this stored size, whenever it reads what is new. So maintenance may delete the run by a void
+// commit in the place of the last one: such a process sees it. It would miss it after a larger
+// commit, which nobody reads twice.
+func ReadsLast(size int) bool { return size <= readsLastTo }
+
+// IsVoid reports whether an item is the commit that makes its run void. It reads only the status.
 func IsVoid(item store.Item) bool {
 	var c struct {
 		Status history.Status `cbor:"5,keyasint,omitempty"`
 	}
 	return history.DecodeBody(item.Body, &c) == nil && c.Status == history.Void
 }
+
+func isVoid(c *history.Commit) bool { return c.Status == history.Void }
 
 // hasDecayed reports whether a run with expiries has to be taken for gone. commits follow what is
 // known of the run.

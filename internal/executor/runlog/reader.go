@@ -35,7 +35,8 @@ func NewReader(log store.Log, h host.Host, o Options) *Reader { return &Reader{l
 func (r *Reader) now() history.Timestamp { return history.At(r.host.Now()) }
 
 // LastCommit reads the last commit of a run before the latest, or nil if nothing of the run is
-// there. While the put that closes the run appears in parts, it may miss that commit.
+// there, or a void commit is. While the put that closes the run appears in parts, it may miss that
+// commit.
 func (r *Reader) LastCommit(ctx context.Context, workflowID string, id history.RunID) (*history.Commit, error) {
 	page, err := r.log.Backward(ctx, workflowID, store.Key{Workflow: workflowID, Run: id.Number() + 1}, store.Key{Workflow: workflowID, Run: id.Number()}, 1)
 	if err != nil {
@@ -44,7 +45,11 @@ func (r *Reader) LastCommit(ctx context.Context, workflowID string, id history.R
 	if len(page.Items) == 0 || page.Items[0].Run != id.Number() {
 		return nil, nil
 	}
-	return history.Decode(page.Items[0].Slot, page.Items[0].Body)
+	last, err := history.Decode(page.Items[0].Slot, page.Items[0].Body)
+	if err != nil || isVoid(last) {
+		return nil, err
+	}
+	return last, nil
 }
 
 // FirstCommit reads the first commit of a run that is not the latest, or nil if there is none.
@@ -54,6 +59,18 @@ func (r *Reader) FirstCommit(ctx context.Context, workflowID string, number uint
 		return err
 	})
 	return first, err
+}
+
+// FirstCommitOf returns the first commit of a run of which part has the last commit and perhaps
+// others, or nil if there is none: the run's deletion has begun. It reads it if part lacks it, as
+// that of a scan does, which leaves large commits where they are.
+func (r *Reader) FirstCommitOf(ctx context.Context, part []store.Item) (*history.Commit, error) {
+	if first := part[0]; first.Slot == 0 {
+		if c, err := history.Decode(0, first.Body); err == nil {
+			return c, nil
+		}
+	}
+	return r.FirstCommit(ctx, part[0].Workflow, part[0].Run)
 }
 
 // firstCommitOnce is one read of FirstCommit.

@@ -3,7 +3,6 @@ package runlog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -39,9 +38,9 @@ const tornFor = host.ClockGap + 30*time.Minute
 // IsRecent reports whether reads may lack items that were put together with a commit of this time.
 func (r *Reader) IsRecent(t history.Timestamp) bool { return r.now().Sub(t) < tornFor }
 
-// longestRead is how long a read and its conclusions may take. A process that slept meanwhile would
+// LongestRead is how long a read and its conclusions may take. A process that slept meanwhile would
 // take half of what was put just before for half of an old transaction.
-const longestRead = 15 * time.Minute
+const LongestRead = 15 * time.Minute
 
 // whole calls read again while it sees a part of a transaction, and if the process slept during the
 // read. After the soft limit it returns outcome.ErrBusy: nothing was written, and nothing was found
@@ -51,7 +50,7 @@ func (r *Reader) whole(ctx context.Context, read func() error) error {
 	for try := 0; ; try++ {
 		began := r.host.Now()
 		err := read()
-		if slept := r.host.Now().Sub(began); slept > longestRead && err == nil {
+		if slept := r.host.Now().Sub(began); slept > LongestRead && err == nil {
 			end = end.Add(slept)
 			continue
 		}
@@ -59,21 +58,22 @@ func (r *Reader) whole(ctx context.Context, read func() error) error {
 			return err
 		}
 		if r.host.Wait(ctx, host.Backoff(r.host, try), nil) != nil || ctx.Err() != nil || r.host.Now().After(end) {
-			return fmt.Errorf("%w: %w", outcome.ErrBusy, err)
+			return outcome.OfStore("read", err)
 		}
 	}
 }
 
 // isTornRun reports whether items, which follow what is known of a run, lack some that were put
 // together with them. A later commit may be there already: its writer knew the transaction as its
-// own. Nobody deletes commits of a run that is open, or has closed within the last two hours.
+// own. Nobody deletes commits of a run that is open, or has closed within the last two hours. A
+// void commit that stands alone is what is left of a deleted run.
 func (r *Reader) isTornRun(run *engine.Run, items []store.Item) bool {
 	if !hasGap(run, items) {
 		return false
 	}
 	last := items[len(items)-1]
 	c, err := history.Decode(last.Slot, last.Body)
-	return err == nil && r.IsRecent(c.Time)
+	return err == nil && !isVoid(c) && r.IsRecent(c.Time)
 }
 
 // isTorn reports whether what is known of the workflow was put together with something that is

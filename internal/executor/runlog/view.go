@@ -93,12 +93,22 @@ func refreshOnce(ctx context.Context, v *View) error {
 	v.moot = nil
 	until, limit := store.Key{}, firstPage+v.Expect
 	if r := v.Known.Run; r != nil {
-		until, limit = store.Key{Run: r.Number, Slot: r.State.NextSlot}, 0
+		until, limit = nextKey(r), 0
 	}
 	for before := (store.Key{}); ; {
 		items, more, err := v.readBack(ctx, before, until, limit)
 		if err != nil {
 			return err
+		}
+		if r := v.Known.Run; r != nil && until.Slot < r.State.NextSlot {
+			if len(items) == 0 || items[0].Run != r.Number || !r.Has(items[0].Slot, items[0].Commit) {
+				// The run has been deleted. Nothing that was known of the workflow counts any more:
+				// what this read has skipped may be the latest run.
+				v.owner.Forget()
+				until, limit = store.Key{}, firstPage
+				continue
+			}
+			items = items[1:]
 		}
 		if until == (store.Key{}) && len(items) > 0 && items[0].Slot > 0 && more {
 			err = v.foldLong(ctx, items)
@@ -118,6 +128,18 @@ func refreshOnce(ctx context.Context, v *View) error {
 		return errTorn
 	}
 	return nil
+}
+
+// nextKey returns where a read of what is new begins that knows a run: behind its last commit, or
+// with that commit if the run has closed (ReadsLast). A closed run that is known has to be seen to
+// be there: maintenance makes its last commit a void one, and when that has expired, another
+// process finds no run, and takes the number 1.
+func nextKey(r *engine.Run) store.Key {
+	next := store.Key{Run: r.Number, Slot: r.State.NextSlot}
+	if last := next.Slot - 1; r.State.Status.Closed() && ReadsLast(int(r.SizeOf(last))) {
+		next.Slot = last
+	}
+	return next
 }
 
 // readBack reads backwards from a key, to the first commit of the latest run that counts or to
@@ -197,8 +219,9 @@ func (v *View) fold(items []store.Item) error {
 	return nil
 }
 
-// foldRun adds the items of one run. A void run is none. A run that lacks items is being deleted,
-// and counts as gone.
+// foldRun adds the items of one run. A void run is none, and so is one whose last commit is void:
+// it was deleted, perhaps while it was read. A run that lacks items is being deleted, and counts as
+// gone.
 func (v *View) foldRun(number uint32, items []store.Item) error {
 	k := v.Known
 	k.Highest = max(k.Highest, number)
@@ -210,7 +233,7 @@ func (v *View) foldRun(number uint32, items []store.Item) error {
 	if err != nil {
 		return err
 	}
-	void := commits[0].Status == history.Void || v.Reader.hasDecayed(run, items, commits)
+	void := slices.ContainsFunc(commits, isVoid) || v.Reader.hasDecayed(run, items, commits)
 	if !void && v.Reader.isTornRun(run, items) {
 		return errTorn
 	}
@@ -319,6 +342,9 @@ func otherOnce(ctx context.Context, v *View, id history.RunID) (*engine.Run, err
 			if err != nil {
 				return nil, err
 			}
+			if isVoid(c) {
+				return nil, nil // it was deleted while it was read, or never was
+			}
 			if err := run.Append(c, len(item.Body)); err != nil {
 				return nil, err
 			}
@@ -327,7 +353,7 @@ func otherOnce(ctx context.Context, v *View, id history.RunID) (*engine.Run, err
 		more = page.More && len(page.Items) > 0
 	}
 	switch {
-	case run.State.NextSlot == 0, run.State.RunID != id, run.Void():
+	case run.State.NextSlot == 0, run.State.RunID != id:
 		return nil, nil
 	case run.State.Status.Closed():
 		return run, nil

@@ -121,6 +121,9 @@ func (l *localTask) carryOut(ctx context.Context, a *engine.LocalActivity, numbe
 	within = header.Into(attempt.With(within, attempt.Info{
 		WorkflowID: l.run.WorkflowID, RunID: string(l.run.RunID), ActivityType: a.ActivityType, Attempt: number, Local: true,
 	}, nil), a.Header)
+	if own := l.code.runner.options.Own; own != nil && engine.OwnType(a.ActivityType) {
+		within = own(within)
+	}
 	note := l.code.runner.Begin(CodeLocal, l.code.workflowID, l.run.RunID, Hash(a.ActivityType))
 	o, hung := l.code.runner.GuardAttempt(limit, func() Attempted {
 		defer l.code.runner.End(note)

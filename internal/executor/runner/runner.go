@@ -32,6 +32,8 @@ type Options struct {
 	Allocated func() int64
 	// Observe gets events; nil if nobody wants them.
 	Observe *observe.Hub
+	// Own prepares the context of local activities of Weft's own.
+	Own func(context.Context) context.Context
 	// Logger gets what operators should know, and Failures the failures of users' code.
 	Logger   *slog.Logger
 	Failures *observe.Failures

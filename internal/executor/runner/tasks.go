@@ -34,13 +34,13 @@ func (t *Tasks) Ran(ctx context.Context, run *engine.Run, w *engine.Writer, task
 	now := t.runner.host.Now()
 	r := ranTask{ctx: ctx, Task: observe.Task{
 		Run: Ident(run, w.RunID, (&history.Commit{InputEvents: task.InputEvents}).Opens()), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
-		Attempt: transition.Task.Attempt, Failure: KindOf(f), Impure: transition.Impure, Blamed: transition.Blamed, Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
+		Attempt: transition.Task.Attempt, Failure: KindOf(f), Impure: transition.Impure, Blamed: transition.Blamed, Stuck: f != nil && (task.Confirm || run.State.Pending == history.PendingRetry), Began: began, Ran: now.Sub(began),
 	}}
 	if c := transition.Commit; c != nil {
 		r.Events = c.NextEventID() - c.FirstEventID
 	}
 	if f != nil {
-		before := run.State.Stuck()
+		before := cmp.Or(run.State.Stuck(), run.State.Refused())
 		t.runner.options.Failures.Task(ctx, &r.Task, f, t.next(run, w.RunID, task, transition), before != nil && before.Same(f))
 	}
 	if t.runner.options.Observe.On() {

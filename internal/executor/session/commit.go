@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -68,7 +69,7 @@ func (t *Session) Commit(ctx context.Context, changes []*Change, triggers []*eng
 	case len(triggers) > 0:
 		err = t.sendAfter(ctx, changes, triggers)
 	default:
-		t.Process.refusals.Works(t.Process.Options.Logger, "requests are no longer refused because a store or a queue failed")
+		t.Process.refusals.Work(t.Process.Options.Logger, "requests are no longer refused because a store or a queue failed")
 	}
 	t.Committed(changes, err)
 	return err
@@ -187,9 +188,9 @@ func (t *Session) Put(ctx context.Context, changes []*Change) error {
 		case errors.Is(err, store.ErrUnknown):
 			unknown = true
 		case !unknown && (t.Process.Options.whyRefused(err) != "" || !errors.Is(err, store.ErrThrottled) && ctx.Err() == nil):
-			return fmt.Errorf("%w: put: %w", outcome.ErrBusy, err) // retrying is useless
+			return outcome.OfStore("put", err) // retrying is useless
 		case unknown && t.Process.Options.whyRefused(err) != "":
-			return fmt.Errorf("%w: put: %w", outcome.ErrUnknown, err) // the outcome stays unknown for now
+			return &outcome.Unknown{Cause: refusal.ByStore, Err: fmt.Errorf("put: %w", err)} // the outcome stays unknown for now
 		}
 		if t.Process.World.Wait(ctx, host.Backoff(t.Process.World, try), nil) != nil || ctx.Err() != nil {
 			return givenUp(unknown)
@@ -207,9 +208,9 @@ const oldestPut = 15 * time.Minute
 // have landed.
 func givenUp(unknown bool) error {
 	if unknown {
-		return outcome.ErrUnknown
+		return &outcome.Unknown{Cause: refusal.ByStore}
 	}
-	return outcome.ErrBusy
+	return &outcome.Busy{Cause: refusal.ByStore}
 }
 
 // own reports whether the conflicting item is one of the writer's own.

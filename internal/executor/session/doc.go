@@ -37,7 +37,7 @@
 //	lock.Watchers    Detach DetachRows Watch
 //	outbox           New
 //	outbox.Outbox    Send
-//	outcome          OfRead
+//	outcome          CauseOf OfContention OfRead OfStore
 //	runlog           NewKnown NewReader NewView
 //	runlog.Known     IsOld MadeVoid Opened Prove Trim
 //	runlog.View      EnsureLoaded Owed Refresh Reset

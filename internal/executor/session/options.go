@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/notify/guard"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -38,6 +39,7 @@ const maxReset = 3500 << 10
 //   - Rates: no task queue has a rate.
 //   - Inspector, Redriver, Browser: nobody learns how many messages a queue has, moves dead letters
 //     back, or sees them.
+//   - Keeper: dead letters that cannot be read are deleted.
 type Ports struct {
 	Log      store.Log
 	Attempts store.Attempts
@@ -49,10 +51,11 @@ type Ports struct {
 	// Eraser is the scanner, if there is one.
 	Eraser store.Eraser
 	Queue  queue.Sender
-	// Inspector, Redriver and Browser are the optional parts of the queues.
+	// Inspector, Redriver, Browser and Keeper are the optional parts of the queues.
 	Inspector queue.Inspector
 	Redriver  queue.Redriver
 	Browser   queue.Browser
+	Keeper    queue.Keeper
 }
 
 // Over returns the ports with these queues, and with what they can do besides sending.
@@ -61,6 +64,7 @@ func (p Ports) Over(q queue.Sender) Ports {
 	p.Inspector, _ = q.(queue.Inspector)
 	p.Redriver, _ = q.(queue.Redriver)
 	p.Browser, _ = q.(queue.Browser)
+	p.Keeper, _ = q.(queue.Keeper)
 	return p
 }
 
@@ -77,6 +81,17 @@ type Options struct {
 	Rate func(taskQueue string) limits.Rate
 	// SoftLimit is how long a request is retried, or waits for something that has not happened yet.
 	SoftLimit time.Duration
+	// WaitHold is how long this process holds the requests of one call that waits, together: their
+	// callers pause between them. 0 holds each request until the soft limit, and a negative value
+	// holds none.
+	WaitHold time.Duration
+	// SlowRequest is how long a request may take before it counts as slow, without the time for
+	// which it waits on purpose; a negative value counts none.
+	SlowRequest time.Duration
+	// MaxWaiters is how many requests that wait the process holds at once, from their arrival on.
+	// One more is answered after one look, as if its wait were over. Readers of server-sent events
+	// do not count.
+	MaxWaiters int
 	// DeadlockAfter is how long workflow code may run before it counts as stuck.
 	DeadlockAfter time.Duration
 	// ValidateFor is how long a validator may run before its task fails.
@@ -134,9 +149,20 @@ type Options struct {
 	// Versions returns the published versions of the program by their builds; nil if work for other
 	// builds is not forwarded to them.
 	Versions func(ctx context.Context) (map[string]string, error)
+	// Owner returns the build that owns a run while a deployment is rolled out, by its workflow and
+	// the build of its last task; nil if none is rolled out. A build does no work of a run that
+	// another one owns: see commit.OtherBuild.
+	Owner func(ctx context.Context, workflowID, lastBuild string) string
 	// NoBatches says that the deployment runs no batches: it refuses to start one, and the steps of
 	// those that there are fail.
 	NoBatches bool
+	// Webhooks are the receivers that may be notified of the ends of runs. WebhookEpoch counts the
+	// changes of their secrets, from 1 on; 0 is 1.
+	Webhooks     guard.Policy
+	WebhookEpoch int
+	// EventBus says that the deployment has an event bus, which may be notified of the ends of
+	// runs.
+	EventBus bool
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
 	// LogTexts logs the texts of the failures of users' code, which may hold payloads. Otherwise
@@ -160,6 +186,8 @@ func Defaults() Options {
 			SuggestAfterEvents: 10_000, SuggestAfterBytes: 4 << 20,
 		},
 		SoftLimit:     20 * time.Second,
+		SlowRequest:   2 * time.Second,
+		MaxWaiters:    10_000,
 		DeadlockAfter: 10 * time.Second,
 		ValidateFor:   time.Second,
 		QueryFor:      time.Second,

@@ -29,7 +29,7 @@ func (o *Options) tooLargeText() string {
 
 // ErrWaited refuses a request whose time was over while it waited behind others. It was not carried
 // out.
-var ErrWaited = refusal.Busy.New("the request waited behind others to this workflow until its time was over; nothing was written: send the request again")
+var ErrWaited = refusal.Busy.New("the request waited behind others to this workflow until its time was over; nothing was written: send the request again").By(refusal.ByContention)
 
 // Problem returns the problem that answers a request. If stored data is damaged, the problem names
 // the workflow: only its callers see it, and retrying is useless until somebody has restored the
@@ -50,20 +50,21 @@ func Problem(t *Session, err error) error {
 // Problem returns the problem that answers a request which failed with err.
 func (s *Process) Problem(err error) error {
 	var p *refusal.Error
-	if errors.Is(err, outcome.ErrBusy) && err != outcome.ErrBusy {
-		s.refusals.Fails(s.Options.Logger, slog.LevelWarn, s.World.Now(), "a request was refused because a store or a queue failed", err)
+	cause, seen := outcome.CauseOf(err)
+	if seen != nil {
+		s.refusals.Of(string(cause)).Fails(s.Options.Logger, slog.LevelWarn, s.World.Now(), "a request was refused because a store or a queue failed", err, "cause", cause)
 	}
 	switch {
 	case err == nil || errors.As(err, &p):
 		return err
 	case errors.Is(err, outcome.ErrBusy) && s.Options.whyRefused(err) != "":
-		return refusal.Busy.New("%s; nothing was written: send the request again", s.Options.whyRefused(err))
+		return refusal.Busy.New("%s; nothing was written: send the request again", s.Options.whyRefused(err)).By(cause)
 	case errors.Is(err, outcome.ErrBusy), errors.Is(err, outcome.ErrLost), errors.Is(err, outcome.ErrStale):
-		return refusal.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again")
+		return refusal.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again").By(cause)
 	case errors.Is(err, outcome.ErrUnknown) && s.Options.whyRefused(err) != "":
-		return refusal.OutcomeUnknown.New("%s; it may have carried the request out: send it again with the same id", s.Options.whyRefused(err))
+		return refusal.OutcomeUnknown.New("%s; it may have carried the request out: send it again with the same id", s.Options.whyRefused(err)).By(cause)
 	case errors.Is(err, outcome.ErrUnknown):
-		return refusal.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id")
+		return refusal.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id").By(cause)
 	case errors.Is(err, outcome.ErrTooLarge):
 		return refusal.TooLarge.New("%s; nothing was written", s.Options.tooLargeText())
 	case errors.Is(err, history.ErrNewer):

@@ -38,8 +38,10 @@ type Process struct {
 	hanging  hanging
 	// Failures logs the failures of users' code.
 	Failures *observe.Failures
-	refusals observe.Outage         // of requests, by a store or a queue
+	refusals observe.Outages        // of requests, by their causes
 	Signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
+	// Held is how many requests the process holds that wait: see Options.MaxWaiters.
+	Held atomic.Int64
 	// Own adds what Weft's own activities need to the context of an attempt; nil adds nothing. It
 	// is set before the process does anything.
 	Own func(context.Context) context.Context
@@ -49,6 +51,8 @@ type Process struct {
 func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Process {
 	d := Defaults()
 	setDefault(&o.SoftLimit, d.SoftLimit)
+	setDefault(&o.SlowRequest, d.SlowRequest)
+	setDefault(&o.MaxWaiters, d.MaxWaiters)
 	setDefault(&o.DeadlockAfter, d.DeadlockAfter)
 	setDefault(&o.ValidateFor, d.ValidateFor)
 	setDefault(&o.QueryFor, d.QueryFor)
@@ -80,18 +84,25 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 	ports = counted(ports)
 	failures := &observe.Failures{Log: o.Logger, Texts: o.LogTexts, CommandFlags: o.CommandFlags}
 	pressure := newPressure(o.Memory, o.CacheBytes)
-	p := &Process{
+	var p *Process
+	own := func(ctx context.Context) context.Context {
+		if p.Own == nil {
+			return ctx
+		}
+		return p.Own(ctx)
+	}
+	p = &Process{
 		Ports: ports, Registry: registry, World: world, Options: o, Locks: lock.New[any](world),
 		Logs:     runlog.NewReader(ports.Log, world, runlog.Options{SoftLimit: o.SoftLimit, LogBytes: o.LogBytes, Logger: o.Logger}),
 		Attempts: attempts.NewRecords(ports.Attempts, world),
 		Runner: runner.New(registry, world, runner.Options{
 			DeadlockAfter: o.DeadlockAfter, ValidateFor: o.ValidateFor, QueryFor: o.QueryFor, LocalFor: min(localTime, o.SoftLimit/2), Checks: o.CheckLooks, CheckAlways: o.CheckAlways,
-			Recorder: o.Recorder, Allocated: pressure.allocated, Observe: o.Observe, Logger: o.Logger, Failures: failures,
+			Recorder: o.Recorder, Allocated: pressure.allocated, Own: own, Observe: o.Observe, Logger: o.Logger, Failures: failures,
 		}),
 		Failures: failures,
-		Outbox:   outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
+		Outbox:   outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger, Observe: o.Observe}),
 		cache:    newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
-		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, Lists: ports.Lister != nil, NewID: world.ID, Now: world.Now},
+		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, Lists: ports.Lister != nil, NewID: world.ID, Now: world.Now, Webhooks: &o.Webhooks, EventBus: o.EventBus},
 	}
 	p.parser.Guard = func(of engine.Value, check func() error) error {
 		return Bounded(p, of, check, func(check func() error) error { return check() })

@@ -60,7 +60,7 @@ func (t *Session) Insist(ctx context.Context, fn func(context.Context, *Session)
 		}
 		switch {
 		case errors.Is(err, outcome.ErrStale) && ctx.Err() != nil:
-			return outcome.ErrBusy
+			return outcome.OfContention()
 		case errors.Is(err, outcome.ErrStale):
 			continue
 		case !errors.Is(err, outcome.ErrLost):
@@ -70,7 +70,7 @@ func (t *Session) Insist(ctx context.Context, fn func(context.Context, *Session)
 		race.recordLoss(now.Sub(begun), t.Run(), t.View.Fresh)
 		t.View.Fresh = false
 		if !now.Before(end) || t.Process.World.Wait(ctx, race.wait(t.Process.World, end.Sub(now)), nil) != nil || ctx.Err() != nil {
-			return outcome.ErrBusy
+			return outcome.OfContention()
 		}
 		begun = t.Process.World.Now()
 		if err := t.View.Refresh(ctx); err != nil {

@@ -17,6 +17,7 @@
 //
 //	runlog.Reader    RunBefore
 //	runlog.View      Before
+//	runner.Code      Drop
 //	session.Process  Observed
-//	session.Session  Run
+//	session.Session  Commit Run Writer
 package starts

@@ -3,7 +3,8 @@
 // none.
 //
 // A line is written for an invocation, not for an event, and holds only what has happened, because
-// log lines are billed by their bytes. See docs/observability.md for the costs.
+// log lines are billed by their bytes. Without Options.All it holds only health metrics, so a
+// healthy invocation writes none. See docs/observability.md for the costs.
 //
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 package emf
@@ -21,10 +22,10 @@ import (
 )
 
 // Namespace is the CloudWatch namespace of the metrics, and Dimension the one dimension that they
-// have: the Weft namespace of the deployment.
+// have: the name of the deployment.
 const (
 	Namespace = "Weft"
-	Dimension = "Namespace"
+	Dimension = "Deployment"
 )
 
 // mostValues is how many values a metric may have in a line.
@@ -33,28 +34,36 @@ const mostValues = 100
 // Recorder is a sink that adds metrics up. It writes them at a Flush, or when a metric has as many
 // values as a line may have. It is safe for concurrent use.
 type Recorder struct {
-	out       io.Writer
-	namespace string
-	now       func() time.Time
+	out        io.Writer
+	deployment string
+	options    Options
 
 	mu     sync.Mutex
 	counts map[*observe.Metric]float64
-	times  map[*observe.Metric][]float64
+	values map[*observe.Metric][]float64
 }
 
-// New returns a recorder of the metrics of a Weft namespace, which writes to out: the standard
-// output, on Lambda. A nil now is time.Now.
-func New(out io.Writer, namespace string, now func() time.Time) *Recorder {
-	if now == nil {
-		now = time.Now
+// Options are the options of a recorder. The zero value is what a function uses by default.
+type Options struct {
+	// All records all metrics, and not only the health metrics.
+	All bool
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// New returns a recorder of the metrics of a deployment with this name, which writes to out: the
+// standard output, on Lambda.
+func New(out io.Writer, deployment string, o Options) *Recorder {
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	r := &Recorder{out: out, namespace: namespace, now: now}
+	r := &Recorder{out: out, deployment: deployment, options: o}
 	r.reset()
 	return r
 }
 
 func (r *Recorder) reset() {
-	r.counts, r.times = map[*observe.Metric]float64{}, map[*observe.Metric][]float64{}
+	r.counts, r.values = map[*observe.Metric]float64{}, map[*observe.Metric][]float64{}
 }
 
 // Observe implements observe.Sink.
@@ -63,11 +72,13 @@ func (r *Recorder) Observe(_ context.Context, e observe.Event) {
 	defer r.mu.Unlock()
 	full := false
 	observe.Measure(e, func(m *observe.Metric, value float64) {
-		if m.Unit == observe.Milliseconds {
-			r.times[m] = append(r.times[m], math.Round(value*1000)/1000)
-			full = full || len(r.times[m]) == mostValues
-		} else {
+		switch {
+		case !m.Health && !r.options.All:
+		case m.Unit == observe.Count:
 			r.counts[m] += value
+		default:
+			r.values[m] = append(r.values[m], math.Round(value*1000)/1000)
+			full = full || len(r.values[m]) == mostValues
 		}
 	})
 	if full {
@@ -83,7 +94,7 @@ func (r *Recorder) Flush() error {
 }
 
 func (r *Recorder) write() error {
-	if len(r.counts)+len(r.times) == 0 {
+	if len(r.counts)+len(r.values) == 0 {
 		return nil
 	}
 	defer r.reset()
@@ -111,12 +122,12 @@ type (
 	definition struct{ Name, Unit string }
 )
 
-var units = map[observe.Unit]string{observe.Count: "Count", observe.Milliseconds: "Milliseconds"}
+var units = map[observe.Unit]string{observe.Count: "Count", observe.Milliseconds: "Milliseconds", observe.Seconds: "Seconds"}
 
 // line returns a line with what has been added.
 func (r *Recorder) line() ([]byte, error) {
 	d := directive{Namespace: Namespace, Dimensions: [][]string{{Dimension}}}
-	members := map[string]any{Dimension: r.namespace}
+	members := map[string]any{Dimension: r.deployment}
 	add := func(m *observe.Metric, value any) {
 		d.Metrics = append(d.Metrics, definition{m.Name, units[m.Unit]})
 		members[m.Name] = value
@@ -125,11 +136,11 @@ func (r *Recorder) line() ([]byte, error) {
 		if n := r.counts[m]; n != 0 {
 			add(m, n)
 		}
-		if all := r.times[m]; len(all) > 0 {
+		if all := r.values[m]; len(all) > 0 {
 			add(m, all)
 		}
 	}
-	members["_aws"] = metadata{r.now().UnixMilli(), []directive{d}}
+	members["_aws"] = metadata{r.options.Now().UnixMilli(), []directive{d}}
 	text, err := json.Marshal(members)
 	return append(text, '\n'), err
 }

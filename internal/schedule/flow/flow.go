@@ -42,7 +42,6 @@ func register(r *engine.Registry) error {
 		return err
 	}
 	code := r.Workflow(Workflow.Name())
-	code.Where = "a workflow of Weft's own"
 	code.CheckInput = func(p history.Payload) error {
 		s, err := payload.Decode[State](p)
 		if err == nil {

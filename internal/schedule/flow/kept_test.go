@@ -1,13 +1,10 @@
 package flow_test
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/seed-41655fb1/weft/internal/replay"
-	"github.com/seed-41655fb1/weft/internal/schema"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
@@ -20,35 +17,20 @@ var kept = map[string]int{"allow-all-v1.json": 10, "buffer-one-v1.json": 4, "ski
 // with the same commands.
 func TestKeptHistories(t *testing.T) {
 	t.Parallel()
-	code := testbed.Registry(t, registrations()...).Workflow("weft.schedule")
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) != len(kept) {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var h schema.HistoryResponse
-		if err := json.Unmarshal(text, &h); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		run, err := replay.FromEvents(h.WorkflowID, h.RunID, h.Events)
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		run, events := testbed.ReplayKept(t, file, stored.WorkflowType, registrations()...)
 		started := 0
-		for _, e := range h.Events {
+		for _, e := range events {
 			if e.Type.String() == "StartChildWorkflowExecutionInitiated" {
 				started++
 			}
 		}
 		if want := kept[filepath.Base(file)]; started != want || run.State.Status.Closed() {
 			t.Errorf("%s: it has started %d runs, want %d, and is %s", file, started, want, run.State.Status)
-		}
-		if err := replay.Cold(code, h.WorkflowID, run.Log); err != nil {
-			t.Errorf("%s: %v", file, err)
 		}
 	}
 }

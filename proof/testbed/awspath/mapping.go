@@ -14,7 +14,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/function"
-	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
@@ -168,8 +167,7 @@ func (s *Testbed) handle(p *process, m mapping, batch []queue.Delivery) error {
 	if err != nil {
 		return err
 	}
-	ctx := s.clock.batch(p.delivered.Counting(context.Background()), len(worker.Split(m.queue, batch)))
-	answer, err := p.Invoke(ctx, string(m.role), event)
+	answer, err := p.Invoke(p.delivered.Counting(context.Background()), string(m.role), event)
 	if err != nil {
 		return fmt.Errorf("a batch of the queue %s: %w", m.queue, err)
 	}

@@ -52,7 +52,7 @@ func (s *Testbed) boot(build string) *process {
 	o.Build, o.Logger = build, slog.New(slog.NewMultiHandler(s.warnings.Logger().Handler(), s.log))
 	p.process = assembly.NewProcess(assembly.Config{Ports: ports, Registry: p.registry, Host: s.clock, Options: o})
 	for _, role := range []function.Role{function.API, function.Workflow, function.Activity, function.Timer, function.Dead} {
-		f, err := function.New(role, p.process, function.Options{QueueOf: queueOf, Visibility: activityVisibility, Extend: s.queue.Extend, Log: log, Forward: s.forwarder(p, role)})
+		f, err := function.New(role, p.process, function.Options{QueueOf: queueOf, Visibility: activityVisibility, Extend: s.queue.Extend, Log: log, Forward: s.forwarder(role)})
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -70,10 +69,19 @@ func (c *Clock) Guard(limit time.Duration, fn func()) bool {
 // Within implements host.Host.
 func (c *Clock) Within(limit time.Duration, fn func()) bool { return c.Guard(limit, fn) }
 
-// Together implements host.Host, one after the other.
+// Together implements host.Host. The functions run on goroutines of their own, which the clock lets
+// run one after the other: each until it waits.
 func (c *Clock) Together(fns ...func()) {
-	for _, fn := range fns {
-		fn()
+	if len(fns) == 1 {
+		fns[0]()
+		return
+	}
+	all := make([]<-chan struct{}, len(fns))
+	for i, fn := range fns {
+		all[i] = c.Go(fn)
+	}
+	for _, done := range all {
+		c.sleep(&sleeper{until: c.Now().Add(endless), wake: done})
 	}
 }
 
@@ -88,17 +96,9 @@ type limited struct {
 	over  atomic.Bool
 }
 
-type limitKey struct{}
-
-// WithTimeout implements host.Host. The outermost context of a part of a batch marks where the part
-// begins and ends: see batch.
+// WithTimeout implements host.Host.
 func (c *Clock) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	ended := func() {}
-	if b, ok := ctx.Value(batchKey{}).(*batch); ok && ctx.Value(limitKey{}) == nil {
-		c.sleep(&sleeper{})
-		ended = sync.OnceFunc(func() { c.partEnded(b) })
-	}
-	inner, end := context.WithCancel(context.WithValue(ctx, limitKey{}, true))
+	inner, end := context.WithCancel(ctx)
 	l := &limited{Context: testbed.WithPause(inner, c.pause), outer: ctx, end: end}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,10 +107,7 @@ func (c *Clock) WithTimeout(ctx context.Context, d time.Duration) (context.Conte
 	} else {
 		c.limits = append(c.limits, l)
 	}
-	return l, func() {
-		c.forget(l)
-		ended()
-	}
+	return l, func() { c.forget(l) }
 }
 
 func (c *Clock) forget(l *limited) {
@@ -137,28 +134,4 @@ func (l *limited) Err() error {
 		return context.DeadlineExceeded
 	}
 	return l.Context.Err()
-}
-
-// batch is an event whose messages a function handles in parallel, on goroutines of its own. The
-// clock still runs them one after the other. Each waits for the clock when it begins, and reports
-// when it ends.
-type batch struct{ left int }
-
-type batchKey struct{}
-
-// batch is called by a running goroutine before it lets a function handle an event of this many
-// parts with the returned context. The parts run in its place until the last part has ended.
-func (c *Clock) batch(ctx context.Context, parts int) context.Context {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running += parts - 1
-	return context.WithValue(ctx, batchKey{}, &batch{left: parts})
-}
-
-func (c *Clock) partEnded(b *batch) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if b.left--; b.left > 0 {
-		c.stop()
-	}
 }

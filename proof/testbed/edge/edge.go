@@ -129,6 +129,15 @@ func (s Service) Result(ctx context.Context, workflowID string, runID history.Ru
 	return ask(ctx, of, err, s.Service.Requests.Result)
 }
 
+// ResultAfter is Result for a caller who has waited this long before, with requests of the same
+// call.
+func (s Service) ResultAfter(ctx context.Context, workflowID string, runID history.RunID, wait, waited time.Duration) (*schema.ResultResponse, error) {
+	waits := *s.Service.Process.Parser()
+	waits.Waited = []string{waited.String()}
+	of, err := waits.Await(workflowID, runID, wait.String())
+	return ask(ctx, of, err, s.Service.Requests.Result)
+}
+
 // History returns a page of the events of a run.
 func (s Service) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []schema.HistoryEvent, id history.RunID, more bool, err error) {
 	token := ""

@@ -15,6 +15,6 @@ func (s Service) Pause(ctx context.Context, workflowID string, runID history.Run
 
 // Resume resumes a run.
 func (s Service) Resume(ctx context.Context, workflowID string, runID history.RunID, r schema.PauseRequest) (*schema.PauseResponse, error) {
-	c, err := s.Service.Process.Parser().Pause(workflowID, runID, &r)
+	c, err := s.Service.Process.Parser().Resume(workflowID, runID, &r)
 	return ask(ctx, c, err, s.Service.Steering.Resume)
 }

@@ -119,7 +119,7 @@ export function BatchForm({
       onClose={onClose}
     >
       <p class="does">A batch does the same with each run. It goes on when this page is closed. First the runs are only counted.</p>
-      <TextField label="Runs" hint="A filter, as in the list. Schedules and batches are left out." value={filter} onInput={setFilter} required placeholder="ExecutionStatus = 'Running'" />
+      <TextField label="Runs" hint="A filter, as in the list. Schedules, batches and notifications are left out." value={filter} onInput={setFilter} required placeholder="ExecutionStatus = 'Running'" />
       {(allowed || refused) && <CheckField label={allowUnknown} hint="Search attributes that no recent run has." value={unknown} onInput={setUnknown} />}
       {!only && <SelectField label="What is done" value={kind} onInput={setKind} options={kinds} />}
       {kind === "signal" && (

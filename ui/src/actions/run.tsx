@@ -17,6 +17,16 @@ import { QueryForm, UpdateForm } from "./talk.js";
 
 type Form = "signal" | "update" | "query" | "cancel" | "terminate" | "reset" | "delete" | "move" | "failUpdate" | "pause";
 
+/**
+ * Returns what callers may do to a run besides ending it. Only Weft steers its probe and the
+ * deliveries of notifications, and only a delivery that has failed can be reset.
+ */
+function steeringOf(d: Description): { steerable: boolean; resettable: boolean } {
+  const delivery = d.workflowId.startsWith("weft.notify:");
+  const steerable = !delivery && !d.workflowId.startsWith("weft.probe:");
+  return { steerable, resettable: steerable || (delivery && d.status !== "running" && d.status !== "completed") };
+}
+
 /** Shows the actions of a run. at is the event that is chosen in its page, and changed is called after each action. */
 export function RunActions({ d, events, at, changed }: { d: Description; events: readonly HistoryEvent[]; at: number | undefined; changed: () => void }): JSX.Element {
   const [form, setForm] = useState<Form>();
@@ -25,6 +35,7 @@ export function RunActions({ d, events, at, changed }: { d: Description; events:
   useKeys("Run", [{ keys: "a", does: "Actions", run: () => openMenu.current() }]);
   const run = { workflowId: d.workflowId, runId: d.runId };
   const open = d.status === "running";
+  const { steerable, resettable } = steeringOf(d);
   const close = (): void => {
     setForm(undefined);
     changed();
@@ -41,10 +52,10 @@ export function RunActions({ d, events, at, changed }: { d: Description; events:
   };
   const item = (label: string, icon: IconName, to: Form, danger = false): MenuItem => ({ label, icon, danger, run: () => setForm(to) });
   const items = [
-    ...(open && d.updatesInFlight.length > 0 ? [item("Fail an update…", "cross", "failUpdate")] : []),
-    ...(open && !d.paused ? [item("Pause…", "pause", "pause")] : []),
-    ...(open ? [item("Move to a build…", "branch", "move")] : []),
-    item("Reset…", "retry", "reset"),
+    ...(open && steerable && d.updatesInFlight.length > 0 ? [item("Fail an update…", "cross", "failUpdate")] : []),
+    ...(open && steerable && !d.paused ? [item("Pause…", "pause", "pause")] : []),
+    ...(open && steerable ? [item("Move to a build…", "branch", "move")] : []),
+    ...(resettable ? [item("Reset…", "retry", "reset")] : []),
     ...(open ? [item("Cancel…", "slash", "cancel", true), item("Terminate…", "stop", "terminate", true)] : [item("Delete…", "cross", "delete", true)]),
   ];
   const forms: Record<Form, () => ComponentChildren> = {
@@ -71,7 +82,7 @@ export function RunActions({ d, events, at, changed }: { d: Description; events:
           <Icon name="play" size={14} /> Resume
         </button>
       )}
-      {open && (
+      {open && steerable && (
         <>
           <button type="button" onClick={() => setForm("signal")}>
             <Icon name="signal" size={14} /> Signal

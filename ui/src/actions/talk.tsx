@@ -1,6 +1,7 @@
 // The forms that get an answer of the run's code: a query, and an update.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { pauseAfter } from "../api/pauses.js";
 import { pollUpdate, queryRun, type RunKey, type UpdateAnswer, updateRun } from "../api/actions.js";
 import { type Answer, type Cost, reason } from "../api/http.js";
 import { namesOf, useContract } from "../api/contract.js";
@@ -109,9 +110,12 @@ export function UpdateOutcome({ run, answer }: { run: RunKey; answer: Answer<Upd
   const waiting = update.stage === "accepted" || update.stage === "admitted";
   useEffect(() => {
     const abort = new AbortController();
+    const since = Date.now();
     const wait = async (): Promise<void> => {
       for (let last: UpdateAnswer = answer.value; last.stage === "accepted" || last.stage === "admitted"; ) {
-        last = await pollUpdate({ ...run, runId: last.runId }, last.updateId, abort.signal);
+        await new Promise((done) => setTimeout(done, pauseAfter(last as { retryAfter?: string }, 50)));
+        if (abort.signal.aborted) return;
+        last = await pollUpdate({ ...run, runId: last.runId }, last.updateId, abort.signal, since);
         setUpdate(last);
       }
     };

@@ -1,6 +1,7 @@
 // Requests that change something, or run the code of a workflow.
 import type { components } from "./schema.js";
 import { type Answer, at, get, post, remove } from "./http.js";
+import { waitedSince } from "./pauses.js";
 
 type Schemas = components["schemas"];
 
@@ -37,9 +38,9 @@ export function updateRun({ workflowId, runId }: RunKey, name: string, body: Sch
   return post(at`workflows/${workflowId}/updates/${name}`, body, { runId });
 }
 
-/** Waits until an accepted update has completed, or the server ends the wait. */
-export function pollUpdate({ workflowId, runId }: RunKey, updateId: string, abort: AbortSignal): Promise<UpdateAnswer> {
-  return get(at`workflows/${workflowId}/updates/${updateId}`, { runId, wait: "20s" }, abort);
+/** Waits until an accepted update has completed, or the server ends the wait. The caller has waited since a time. */
+export function pollUpdate({ workflowId, runId }: RunKey, updateId: string, abort: AbortSignal, since: number): Promise<UpdateAnswer> {
+  return get(at`workflows/${workflowId}/updates/${updateId}`, { runId, wait: "20s" }, abort, waitedSince(since));
 }
 
 /** Fails an accepted update. */

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { parseJson, writeJson } from "../lib/exact.js";
 import { learnClock } from "../lib/now.js";
+import type { Waited } from "./pauses.js";
 import type { ProblemDocument } from "./types.js";
 
 /** What a request cost, from the header Weft-Cost. */
@@ -84,14 +85,14 @@ function foreign(status: number): ProblemDocument {
 }
 
 /** Sends a request. Refusals throw Refused; an update that was rejected (422) is an answer. */
-async function request<T>(method: string, path: string, query: Query | undefined, body: unknown, abort: AbortSignal | undefined): Promise<Answer<T>> {
+async function request<T>(method: string, path: string, query: Query | undefined, body: unknown, abort: AbortSignal | undefined, waited: Waited = {}): Promise<Answer<T>> {
   let response: Response;
   let text: string;
   try {
     response = await fetch(url(path, query), {
       method,
       ...(body === undefined ? {} : { body: writeJson(body) ?? null }),
-      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      headers: body === undefined ? { ...waited } : { "Content-Type": "application/json" },
       ...(abort ? { signal: abort } : {}),
     });
     text = await response.text();
@@ -116,8 +117,8 @@ async function request<T>(method: string, path: string, query: Query | undefined
 }
 
 /** Reads from a path below /v1/. */
-export async function get<T>(path: string, query?: Query, abort?: AbortSignal): Promise<T> {
-  return (await request<T>("GET", path, query, undefined, abort)).value;
+export async function get<T>(path: string, query?: Query, abort?: AbortSignal, waited?: Waited): Promise<T> {
+  return (await request<T>("GET", path, query, undefined, abort, waited)).value;
 }
 
 /** Sends a body to a path below /v1/. */

@@ -2,6 +2,7 @@
 import type { Selection } from "./counts.js";
 import { at, get, type Query } from "./http.js";
 import { has, lack, unknownParameter, unknownPath, withFeature } from "./features.js";
+import { waitedSince } from "./pauses.js";
 import { Refused } from "./http.js";
 import type { Description, History, Result, Runs, Summary, Waits } from "./types.js";
 
@@ -12,9 +13,14 @@ export interface RunsPage {
   next: string | undefined;
   /** A hash of the page, with which a request can wait for a change; an older server has none. */
   version: string | undefined;
+  /** When the page differed from the one before. */
+  since: number;
+  /** How long to pause before the next request, if the server says it. */
+  retryAfter?: string;
 }
 
 interface ListAnswer {
+  retryAfter?: string;
   workflows: Summary[];
   nextPageToken?: string;
   version?: string;
@@ -32,24 +38,29 @@ const wait = "20s";
  * until the page differs from it. The server may answer with few runs of many that it has looked at,
  * so the page may need several requests.
  */
-export async function listRuns({ filter, unknown }: Selection, pageToken: string | undefined, version: string | undefined, abort: AbortSignal): Promise<RunsPage> {
+export async function listRuns({ filter, unknown }: Selection, pageToken: string | undefined, previous: Pick<RunsPage, "version" | "since"> | undefined, abort: AbortSignal): Promise<RunsPage> {
+  const version = previous?.version;
   const runs: Summary[] = [];
   let next = pageToken;
   let first: string | undefined;
+  let retryAfter: string | undefined;
   for (let i = 0; i < mostAnswers && (i === 0 || (next && runs.length < pageSize)); i++) {
     const waits = i === 0 && version !== undefined;
+    const waited = waits ? waitedSince(previous?.since) : {};
     const query: Query = { filter, unknown: unknown ? "allow" : undefined, pageToken: next, ...(waits ? { wait, version } : {}) };
     const answer: ListAnswer = await withFeature<ListAnswer>(
       "pageSize",
-      () => get("workflows", { ...query, pageSize }, abort),
-      () => get("workflows", query, abort),
+      () => get("workflows", { ...query, pageSize }, abort, waited),
+      () => get("workflows", query, abort, waited),
       unknownParameter("pageSize"),
     );
     runs.push(...answer.workflows);
     next = answer.nextPageToken;
     first ??= answer.version;
+    if (i === 0) retryAfter = answer.retryAfter;
   }
-  return { runs, next, version: first };
+  const same = previous !== undefined && first === version;
+  return { runs, next, version: first, since: same ? previous.since : Date.now(), ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
 /** Describes a run; without a run, the latest one of the workflow. */
@@ -93,12 +104,12 @@ export function history(workflowId: string, runId: string, from: number, abort?:
 
 /**
  * Reads the events of a run from one on. It waits at the server until there are any, if the server
- * can; waited says whether it can.
+ * can; waited says whether it can. The caller has had no news since a time.
  */
-export async function historyWhenMore(workflowId: string, runId: string, from: number, abort?: AbortSignal): Promise<{ page: HistoryPage; waited: boolean }> {
+export async function historyWhenMore(workflowId: string, runId: string, from: number, since: number, abort?: AbortSignal): Promise<{ page: HistoryPage; waited: boolean }> {
   if (has("historyWait")) {
     try {
-      return { page: await get(at`workflows/${workflowId}/history`, { runId, from, wait }, abort), waited: true };
+      return { page: await get(at`workflows/${workflowId}/history`, { runId, from, wait }, abort, waitedSince(since)), waited: true };
     } catch (error) {
       if (!(error instanceof Refused) || !(unknownParameter("from")(error) || unknownParameter("wait")(error))) throw error;
       lack("historyWait");

@@ -57,6 +57,17 @@ export function reasonText(reason: string): string {
   return reasons[reason] ?? reason;
 }
 
+const deliveries: Record<string, Look> = {
+  delivering: { tone: "running", icon: "retry" },
+  delivered: { tone: "good", icon: "check" },
+  failed: { tone: "bad", icon: "cross" },
+};
+
+/** Shows where a notification stands. */
+export function NotificationBadge({ state }: { state: string }): JSX.Element {
+  return <Badge {...(deliveries[state] ?? { tone: "quiet", icon: "hourglass" })}>{words(state)}</Badge>;
+}
+
 /** Shows the state of an open run: stuck, paused, retrying and so on. */
 export function StateBadge({ state }: { state: string }): JSX.Element {
   return <Badge {...(states[state] ?? { tone: "quiet", icon: "dot" })}>{words(state)}</Badge>;

@@ -1,6 +1,6 @@
 // Dialogs, and forms in them.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Refused, reason } from "../api/http.js";
 import { FailureView } from "./failure.js";
 import { Icon } from "./icon.js";
@@ -11,7 +11,7 @@ import { costText } from "./toast.js";
 export function Dialog({ title, onClose, children, wide }: { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const d = dialog.current;
     const before = document.activeElement;
     d?.showModal();

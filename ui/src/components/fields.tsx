@@ -1,6 +1,6 @@
 // Controls of forms. A form keeps its texts, and a control shows what is wrong with one.
 import type { JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { jsonProblem } from "../lib/json.js";
 import { Field } from "./dialog.js";
 
@@ -58,7 +58,7 @@ export function JsonField({ label, hint, value, onInput, rows = 5 }: { label: st
   const [touched, setTouched] = useState(false);
   const problem = jsonProblem(value);
   const problemId = useId();
-  useEffect(() => area.current?.setCustomValidity(problem ?? ""), [problem]);
+  useLayoutEffect(() => area.current?.setCustomValidity(problem ?? ""), [problem]);
   const shown = touched ? problem : undefined;
   return (
     <Field label={label} hint={hint ?? "JSON; empty for none."}>

@@ -1,6 +1,6 @@
 // A button with a menu: arrow keys move, Escape and a click elsewhere close it.
 import type { JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icon.js";
 
 /** An entry of a menu. */
@@ -19,7 +19,7 @@ export function Menu({ label, items, small, opener }: { label: string; items: Me
   const id = useId();
   opener?.(() => setOpen(true));
   const entries = (): HTMLElement[] => [...(whole.current?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? [])];
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!open) return;
     entries()[0]?.focus();
     const outside = (e: PointerEvent): void => {

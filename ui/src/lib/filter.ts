@@ -13,7 +13,7 @@ export interface Choice {
   reasons: string[];
   /** How long ago runs were started at most: 1h, 24h, 7d. */
   within: string;
-  /** Whether Weft's own workflows are shown: those of schedules and batches. */
+  /** Whether Weft's own workflows are shown: those of schedules, batches and notifications. */
   own: boolean;
   /** Whether the text may name search attributes that no recent run has. */
   unknown: boolean;
@@ -124,7 +124,7 @@ export type Group = "statuses" | "facts" | "types" | "reasons" | "order";
 /** The type of the workflows of schedules. Their ids begin with it, and a colon. */
 export const scheduleType = "weft.schedule";
 
-const ownTypes = [scheduleType, "weft.batch"];
+const ownTypes = [scheduleType, "weft.batch", "weft.notify"];
 
 /**
  * Returns the filter of a choice as filterOf does, without Weft's own workflows unless they are shown,

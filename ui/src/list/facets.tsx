@@ -160,7 +160,7 @@ export function Facets({ choice, at, choose, seen }: { choice: Choice; at: numbe
         </Group>
         <Group title="Also show">
           <Option chosen={choice.own} onChange={() => choose({ own: !choice.own })}>
-            <span>Schedules and batches</span>
+            <span>Schedules, batches, notifications</span>
           </Option>
         </Group>
       </div>

@@ -17,6 +17,7 @@ import { momentOf } from "../lib/address.js";
 import { allRuns, type Choice, choiceOf, conditionOf, filterOf, isEmpty, quote, queryOf, shownFilterOf, toggled } from "../lib/filter.js";
 import { useKeys } from "../lib/keys.js";
 import { type Loaded, useLive } from "../lib/live.js";
+import { pauseAfter } from "../api/pauses.js";
 import { now } from "../lib/now.js";
 import { place, setQuery } from "../lib/route.js";
 import { useTitle } from "../lib/title.js";
@@ -30,12 +31,12 @@ const mostMarked = 20;
 
 /** Reads the page; later it waits until the page has changed, if the server can. */
 async function load(selection: Selection, pageToken: string | undefined, abort: AbortSignal, previous: RunsPage | undefined, mayWait: boolean): Promise<Loaded<RunsPage>> {
-  const version = mayWait && has("listWait") ? previous?.version : undefined;
+  const before = mayWait && has("listWait") && previous?.version !== undefined ? previous : undefined;
   try {
-    const value = await listRuns(selection, pageToken, version, abort);
-    return { value, again: value.version !== undefined && has("listWait") ? 250 : interval };
+    const value = await listRuns(selection, pageToken, before, abort);
+    return { value, again: value.version !== undefined && has("listWait") ? pauseAfter(value, 250) : interval };
   } catch (error) {
-    if (version === undefined || !(error instanceof Refused) || !unknownParameter("wait")(error)) throw error;
+    if (before === undefined || !(error instanceof Refused) || !unknownParameter("wait")(error)) throw error;
     lack("listWait");
     return { value: await listRuns(selection, pageToken, undefined, abort), again: interval };
   }

@@ -14,6 +14,7 @@ import { CostView } from "../run/cost.js";
 import { isClosing, useDescription, useEvents } from "../run/data.js";
 import { EventTable } from "../run/events.js";
 import { RunHead } from "../run/facts.js";
+import { Notifications } from "../run/notifications.js";
 import { Chain, childrenOf, Relatives, mayHaveRuns } from "../run/relatives.js";
 import { Pending, Stuck } from "../run/pending.js";
 import { TimelineView } from "../run/timeline.js";
@@ -96,7 +97,7 @@ function Side({ d, events, eventHref, changed }: { d: Description; events: reado
   return (
     <aside class="run-side" aria-label="About the run">
       {open && has("waits") && (
-        <Card title={d.stuckTask ? "Where the code waited before it failed" : "Where the code waits"}>
+        <Card title={d.stuckTask && !d.stuckTask.speculative ? "Where the code waited before it failed" : "Where the code waits"}>
           <WaitsView d={d} eventHref={eventHref} />
         </Card>
       )}
@@ -104,6 +105,11 @@ function Side({ d, events, eventHref, changed }: { d: Description; events: reado
       {(d.parent || childrenOf(events).length > 0) && (
         <Card title="Parent and children">
           <Relatives d={d} events={events} />
+        </Card>
+      )}
+      {d.notifications && (
+        <Card title="Notifications of the end">
+          <Notifications all={d.notifications} />
         </Card>
       )}
       {has("runs") && mayHaveRuns(d) && (

@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks";
 import type { Description, HistoryEvent } from "../api/types.js";
 import { earlyDescription, earlyHistory } from "../api/early.js";
+import { pauseAfter } from "../api/pauses.js";
 import { describe, history, type HistoryPage, historyWhenMore } from "../api/workflows.js";
 import { millis } from "../lib/format.js";
 import { type Live, type Loaded, type Loader, useLive } from "../lib/live.js";
@@ -13,6 +14,8 @@ export interface Events {
   all: readonly HistoryEvent[];
   /** Whether more events are there and not read yet. */
   more: boolean;
+  /** When the last of them were read. */
+  since: number;
 }
 
 const closing = new Set<HistoryEvent["type"]>([
@@ -44,19 +47,20 @@ export function useEvents(workflowId: string, runId: string): Live<Events> {
     const from = (all.at(-1)?.id ?? 0) + 1;
     const atEnd = previous !== undefined && !previous.more;
     const read = async (): Promise<HistoryPage> => (await earlyHistory.coming(workflowId, runId)) ?? history(workflowId, runId, from, abort);
-    const { page, waited } = atEnd && mayWait ? await historyWhenMore(workflowId, runId, from, abort) : { page: await read(), waited: false };
-    return after(all, page, waited);
+    const { page, waited } = atEnd && mayWait ? await historyWhenMore(workflowId, runId, from, previous.since, abort) : { page: await read(), waited: false };
+    return after(all, page, waited, previous?.since);
   };
   return useLive<Events>(`events ${workflowId} ${runId}`, load, early);
 }
 
 /** Adds a page to the events before it. */
-function after(all: HistoryEvent[], page: HistoryPage, waited: boolean): Loaded<Events> {
+function after(all: HistoryEvent[], page: HistoryPage, waited: boolean, before?: number): Loaded<Events> {
   for (const e of page.events) if (e.id > (all.at(-1)?.id ?? 0)) all.push(e);
   const last = all.at(-1);
   const more = page.nextPageToken !== undefined;
-  const again = more ? 0 : last && isClosing(last) ? undefined : waited ? 100 : interval;
-  return { value: { all, more }, again };
+  const again = more ? 0 : last && isClosing(last) ? undefined : waited ? pauseAfter(page, 100) : interval;
+  const since = before === undefined || page.events.length > 0 ? Date.now() : before;
+  return { value: { all, more, since }, again };
 }
 
 /** Describes a run, again whenever it has new events, and when an attempt is due. */

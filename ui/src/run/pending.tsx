@@ -21,9 +21,11 @@ export function Stuck({ d }: { d: Description }): JSX.Element | null {
     <div class="notice bad">
       <Icon name="alert" />
       <div class="grow">
-        <strong>The run is stuck: its code fails{s.place ? ` at ${s.place}` : ""}</strong>
+        <strong>
+          {s.speculative ? "The run refuses updates" : "The run is stuck"}: its code fails{s.place ? ` at ${s.place}` : ""}
+        </strong>
         <p class="dim">
-          {plural(s.failures ?? s.attempt, "attempt")} failed, the first <Ago at={s.since ?? d.startedAt} />
+          {s.speculative ? "The first was refused" : `${plural(s.failures ?? s.attempt, "attempt")} failed, the first`} <Ago at={s.since ?? d.startedAt} />
           {s.nextAttemptAt && (
             <>
               {" "}

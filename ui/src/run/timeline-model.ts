@@ -226,7 +226,7 @@ export class Timeline {
   /** Adds what only a description says of what is pending: attempts, failures, and when the next one begins. */
   describe(d: Description): void {
     const s = d.stuckTask;
-    if (this.failed && s) {
+    if (this.failed && s && !s.speculative) {
       Object.assign(this.failed, { point: false, to: undefined, attempts: s.attempt, outcome: failureText(s.failure), due: s.nextAttemptAt ? millis(s.nextAttemptAt) : undefined });
     } else if (this.failed) toPoint(this.failed);
     for (const c of d.pendingChildren) {

@@ -46,7 +46,7 @@ export function WaitsView({ d, eventHref }: { d: Description; eventHref: (id: nu
         </div>
       )}
       {found.beforeTask && !d.stuckTask && <p class="does">A task follows. These are the places before it.</p>}
-      {d.stuckTask && (
+      {d.stuckTask && !d.stuckTask.speculative && (
         <p class="does">
           The code waits nowhere: its task fails{d.stuckTask.place ? ` at ${d.stuckTask.place}` : ""}. These are the places before that task, which begins after <a href={eventHref(found.atEventId)}>#{found.atEventId}</a>.
         </p>

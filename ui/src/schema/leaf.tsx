@@ -62,7 +62,7 @@ export function Leaf({ label, given, problem, hints = [], tools, behind, lenient
   const blocking = problem && !problem.refused && !lenient ? problem.text : undefined;
   useLayoutEffect(() => control.current?.setCustomValidity(blocking === undefined ? "" : `${label}: ${blocking}`));
   const refused = problem?.refused ? problem.text : undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (refused !== undefined) control.current?.focus();
   }, [refused]);
   const shown = problem && (left || problem.refused || (given && !problem.missing)) ? problem.text : undefined;

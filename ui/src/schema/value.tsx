@@ -1,6 +1,6 @@
 // The fields of a value: those that its schema describes, or a text of JSON.
 import type { ComponentChildren, JSX } from "preact";
-import { useContext, useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Icon } from "../components/icon.js";
 import { choiceOf } from "./check.js";
 import { FormContext, Hints, JsonLeaf, Leaf, useProblem } from "./leaf.js";
@@ -34,7 +34,8 @@ const focusable = "input, select, textarea, button";
 function useRefocus(): [{ current: HTMLDivElement | null }, (selector: string) => void] {
   const within = useRef<HTMLDivElement>(null);
   const wanted = useRef<string | undefined>(undefined);
-  useEffect(() => {
+  // With useEffect, the effect of the last drawing may still be due. It would use up the wish before the field is there.
+  useLayoutEffect(() => {
     if (wanted.current === undefined) return;
     const found = within.current?.querySelector<HTMLElement>(wanted.current);
     wanted.current = undefined;

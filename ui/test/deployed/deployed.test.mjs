@@ -329,9 +329,9 @@ describe("the page of a deployment", { concurrency: 3 }, () => {
   test("the queues, the builds, the deployment and a filter", async () => {
     await start("ui-listed");
     const page = await open("#/queues");
-    await page.locator("table.queues tbody tr").nth(3).waitFor(); // with that of the labels
+    await page.locator("table.queues tbody tr").nth(4).waitFor(); // with that of the labels
     const names = await page.locator("table.queues tbody td.primary strong").allInnerTexts();
-    assert.deepEqual(names.sort(), ["activities", "labels", "timers", "workflow"]);
+    assert.deepEqual(names.sort(), ["activities", "labels", "timers", "unreadable", "workflow"]);
     assert.ok((await page.locator("table.queues tbody td").allInnerTexts()).includes("0"), "no queue says what it holds");
     await checkAccess(page, "the queues of a deployment");
     await shoot(page, "deployed-queues");

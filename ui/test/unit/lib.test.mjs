@@ -43,7 +43,7 @@ test("a choice becomes a filter", () => {
 });
 
 test("Weft's own workflows are left out unless they are asked for", () => {
-  const others = "WorkflowType != 'weft.schedule' AND WorkflowType != 'weft.batch'";
+  const others = "WorkflowType != 'weft.schedule' AND WorkflowType != 'weft.batch' AND WorkflowType != 'weft.notify'";
   for (const [choice, want] of [
     [{}, others],
     [{ own: true }, ""],

@@ -102,6 +102,13 @@ test("a task that failed is a point once another one is committed", () => {
   assert.deepEqual(task(timeline).map(([point]) => point), [true, true]);
 });
 
+test("a task of an update that failed is a point, because nothing retries it", () => {
+  const timeline = new Timeline();
+  timeline.take(failedTask);
+  timeline.describe({ ...nothing, stuckTask: { attempt: 1, speculative: true, failure: { kind: "panic", message: "oh" } } });
+  assert.deepEqual(task(timeline), [[true, 0, 1, undefined, "Panic: oh"]]);
+});
+
 test("a pause lasts until the run is resumed or closes", () => {
   const pauses = (...events) => {
     const timeline = new Timeline();

@@ -2,7 +2,7 @@
 
 from ._client import AsyncWeft, AsyncWorkflow, Weft, Workflow
 from ._core import ABSENT, Absent
-from ._errors import DeadlinePassed, NoAnswer, Problem, UnexpectedAnswer, WeftError
+from ._errors import DeadlinePassed, InvalidWebhook, NoAnswer, Problem, UnexpectedAnswer, WeftError
 from ._values import (
     Accepted,
     Answer,
@@ -19,6 +19,7 @@ from ._values import (
     IntAttribute,
     KeywordAttribute,
     KeywordListAttribute,
+    Notification,
     OtherError,
     Outcome,
     Page,
@@ -39,7 +40,9 @@ from ._values import (
     TopicPage,
     WaitOptions,
     WatchOptions,
+    WebhookSecrets,
 )
+from ._webhook import Ending, EndingData, verify_webhook
 
 __all__ = [
     "ABSENT",
@@ -56,13 +59,17 @@ __all__ = [
     "DeadlinePassed",
     "DeclaredError",
     "Ended",
+    "Ending",
+    "EndingData",
     "Failed",
     "Failure",
     "FloatAttribute",
     "IntAttribute",
+    "InvalidWebhook",
     "KeywordAttribute",
     "KeywordListAttribute",
     "NoAnswer",
+    "Notification",
     "OtherError",
     "Outcome",
     "Page",
@@ -85,7 +92,9 @@ __all__ = [
     "UnexpectedAnswer",
     "WaitOptions",
     "WatchOptions",
+    "WebhookSecrets",
     "Weft",
     "WeftError",
     "Workflow",
+    "verify_webhook",
 ]

@@ -31,7 +31,9 @@ from ._values import (
     StartOptions,
     TopicOptions,
     TopicPage,
+    WaitOptions,
     WatchOptions,
+    WebhookSecrets,
 )
 
 I = TypeVar("I")
@@ -89,7 +91,7 @@ class AsyncWeft:
             return Reply()
         try:
             answer = await self._http.request(
-                step.method, self._address + step.path, params=step.params, json=step.body, headers=self._headers, timeout=step.timeout
+                step.method, self._address + step.path, params=step.params, json=step.body, headers={**self._headers, **step.headers}, timeout=step.timeout
             )
         except httpx.HTTPError as error:
             return Reply(lost=error)
@@ -102,7 +104,8 @@ class AsyncWeft:
     async def run(self, workflow_id: str, type: str, input: object = ABSENT, **options: Unpack[StartOptions]) -> Ended[Any]:
         """Starts a run, and returns its outcome when it has ended.
 
-        That takes one request if the run ends within 20 seconds. After a continue-as-new it waits for
+        That takes one request if the run ends while the server holds it: within 20 seconds on a local
+        server. After a continue-as-new it waits for
         the next run.
         """
         return await self._drive(core.run(workflow_id, type, input, options))
@@ -136,6 +139,15 @@ class AsyncWeft:
         After a continue-as-new it waits for the next run.
         """
         return await self._drive(core.result(workflow_id, options))
+
+    async def webhook_secret(self, receiver: str, **options: Unpack[WaitOptions]) -> WebhookSecrets:
+        """Returns the secrets that sign the notifications to a receiver.
+
+        They are the current one, and then the one before it, if the deployment has changed it and
+        signs with both. All URLs with the same scheme, host and port have the same secrets. Whoever
+        has them can forge notifications.
+        """
+        return await self._drive(core.webhook_secret(receiver, options))
 
     async def watch(self, workflow_id: str, **options: Unpack[WatchOptions]) -> AsyncIterator[Page]:
         """Yields the history of a run as it grows.
@@ -212,7 +224,7 @@ class Weft:
             return Reply()
         try:
             answer = self._http.request(
-                step.method, self._address + step.path, params=step.params, json=step.body, headers=self._headers, timeout=step.timeout
+                step.method, self._address + step.path, params=step.params, json=step.body, headers={**self._headers, **step.headers}, timeout=step.timeout
             )
         except httpx.HTTPError as error:
             return Reply(lost=error)
@@ -249,6 +261,10 @@ class Weft:
     def result(self, workflow_id: str, **options: Unpack[ReadOptions]) -> Ended[Any]:
         """Waits until a run has ended, however long that takes."""
         return self._drive(core.result(workflow_id, options))
+
+    def webhook_secret(self, receiver: str, **options: Unpack[WaitOptions]) -> WebhookSecrets:
+        """Returns the secrets that sign the notifications to a receiver: see AsyncWeft.webhook_secret."""
+        return self._drive(core.webhook_secret(receiver, options))
 
     def watch(self, workflow_id: str, **options: Unpack[WatchOptions]) -> Iterator[Page]:
         """Yields the history of a run as it grows: see AsyncWeft.watch."""

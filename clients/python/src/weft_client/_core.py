@@ -44,7 +44,9 @@ from ._values import (
     TopicItem,
     TopicOptions,
     TopicPage,
+    WaitOptions,
     WatchOptions,
+    WebhookSecrets,
 )
 
 T = TypeVar("T")
@@ -61,6 +63,10 @@ SLACK: Final = 10.0
 """How much longer than that a client waits for an answer."""
 POLL_PAUSE: Final = 0.05
 """The wait between two polls, because a server that is stopping answers at once."""
+LONGEST_PAUSE: Final = 300.0
+"""The longest pause between two requests of a call that waits, if the options have none."""
+LONGEST_BACKOFF: Final = 60.0
+"""The longest wait of a call that only waits, after a refusal for lack of capacity."""
 MOST_RETRY_AFTER: Final = 60.0
 """The longest wait that the client grants a server."""
 
@@ -81,6 +87,7 @@ class Request:
     params: dict[str, str]
     body: dict[str, Any] | None
     timeout: float
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,8 @@ class Wait:
         self.cost = cost
         self.failed: WeftError | None = None
         self._deadline = deadline.timestamp() if isinstance(deadline, datetime) else deadline
+        self._began = time()
+        self._paused = 0.0
 
     @property
     def bounded(self) -> bool:
@@ -138,10 +147,42 @@ class Wait:
     def pause(self, seconds: float) -> Steps[None]:
         yield Pause(min(seconds, self.left()))
 
+    def waited(self) -> dict[str, str]:
+        """Returns the header that says how long the call has waited, if it has."""
+        seconds = max(time() - self._began, self._paused)
+        return {"Weft-Waited": duration(seconds)} if seconds >= 0.001 else {}
+
+    def pause_after(self, answer: dict[str, Any]) -> Steps[None]:
+        """Pauses after an answer without news, for as long as its ``retryAfter`` says.
+
+        It is a tenth or a second more or less, so that callers who began together do not ask together. Before
+        the deadline there is time for one more request.
+        """
+        asked, pause = seconds_of(answer.get("retryAfter")), POLL_PAUSE
+        if asked > 0:
+            most = min(asked, LONGEST_PAUSE)
+            pause = max(min(most + random.uniform(-1, 1) * min(most / 10, 1), LONGEST_PAUSE), POLL_PAUSE)
+            left = self.left()
+            last = left - min(left / 10, 0.5)
+            pause = last if left < pause and last >= 0.001 else pause
+        yield from self.pause(pause)
+        self._paused += pause
+
 
 def duration(seconds: float) -> str:
     """Returns a time span as the API takes it."""
     return f"{int(seconds * 1000)}ms"
+
+
+UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+PART: Final = r"([0-9]+(?:\.[0-9]+)?)(h|ms|m|s|us|µs|ns)"
+
+
+def seconds_of(text: object) -> float:
+    """Returns the seconds of a duration such as 1m30.5s; 0 of anything else."""
+    if not isinstance(text, str) or not re.fullmatch(f"(?:{PART})+", text):
+        return 0.0
+    return sum(float(number) * UNITS[unit] for number, unit in re.findall(PART, text))
 
 
 def new_id() -> str:
@@ -162,17 +203,20 @@ def ask(
     is_answer: Callable[[dict[str, Any]], bool],
     params: Callable[[], dict[str, str | None]] = dict,
     body: Callable[[], dict[str, Any]] | None = None,
+    polls: bool = False,
 ) -> Steps[dict[str, Any]]:
     """Sends a request, repeats it while its answer is lost, busy or unknown, and returns the answer.
+
+    A request that ``polls`` only waits: while it is refused for lack of capacity, it is no attempt.
 
     It raises a Problem if the server refuses the request, and UnexpectedAnswer if the answer is not
     one of Weft's. The request must be safe to repeat: it writes nothing, or carries an id.
     """
-    attempt = 1
+    attempt, refusals = 1, 0
     while True:
         timeout = min(wait.left(), LONGEST + SLACK)
         given = {name: value for name, value in params().items() if value is not None}
-        reply = yield Request(method, path, given, body() if body else None, timeout)
+        reply = yield Request(method, path, given, body() if body else None, timeout, wait.waited() if polls else {})
         wait.cost += cost_of(reply.headers.get("weft-cost", ""))
         answer = answer_of(reply, is_answer)
         if not isinstance(answer, WeftError):
@@ -181,6 +225,10 @@ def ask(
         wait.failed = answer
         if not may_repeat(answer):
             raise answer
+        if polls and isinstance(answer, Problem) and reply.status in (429, 503):
+            refusals += 1
+            yield from wait.pause(backoff(refusals, answer.retry_after, LONGEST_BACKOFF))
+            continue
         if not wait.bounded and attempt == ATTEMPTS:
             raise answer
         yield from wait.pause(backoff(attempt, answer.retry_after if isinstance(answer, Problem) else 0))
@@ -191,13 +239,13 @@ def may_repeat(error: WeftError) -> bool:
     return isinstance(error, NoAnswer) or isinstance(error, Problem) and error.again
 
 
-def backoff(attempt: int, least: float) -> float:
+def backoff(attempt: int, least: float, longest: float = 2.0) -> float:
     """Returns the wait before the next attempt, at least ``least``.
 
-    The wait doubles with each attempt, from 50 ms to 2 seconds. Up to half of it is taken off at
+    The wait doubles with each attempt, from 50 ms to ``longest``. Up to half of it is taken off at
     random, so that callers who were refused together do not retry together.
     """
-    most: float = min(0.025 * 2 ** min(attempt, 10), 2.0)
+    most: float = min(0.025 * 2 ** min(attempt, 12), longest)
     return max(most - random.random() * most / 2, least)
 
 
@@ -249,7 +297,9 @@ def start_body(type_: str, input_: object, options: StartOptions) -> dict[str, A
         if name == "deadline" or value is None:
             continue
         if name == "retry_policy":
-            value = {wire_name(of): wire_value(of, part) for of, part in options["retry_policy"].items()}
+            value = wire_members(options["retry_policy"])
+        if name == "notify":
+            value = [wire_members(one) for one in options["notify"]]
         body[wire_name(name)] = wire_value(name, value)
     return body
 
@@ -262,6 +312,11 @@ def wire_name(name: str) -> str:
     """Returns the name that the API has for an option."""
     first, *others = name.split("_")
     return first + "".join(word.capitalize() for word in others)
+
+
+def wire_members(options: Mapping[str, object]) -> dict[str, object]:
+    """Returns the options of a part of a request as the API takes them."""
+    return {wire_name(name): wire_value(name, value) for name, value in options.items()}
 
 
 def wire_value(name: str, value: object) -> object:
@@ -298,6 +353,8 @@ def run(workflow_id: str, type_: str, input_: object, options: StartOptions) -> 
     ended = end_of(outcome, wait.cost)
     if ended is not None:
         return ended
+    if outcome.get("retryAfter"):
+        yield from wait.pause_after(outcome)
     return (yield from _result(wait, workflow_id, outcome.get("newRunId") or answer["runId"]))
 
 
@@ -342,6 +399,8 @@ def call(workflow_id: str, name: str, input_: object, errors: Errors, options: C
     sent = yield from _update(wait, workflow_id, name, input_, "completed", options)
     if sent["stage"] in ("accepted", "admitted"):
         started = sent.get("started")
+        if sent.get("retryAfter"):
+            yield from wait.pause_after(sent)
         sent = yield from _completion(wait, workflow_id, sent["updateId"], sent["runId"])
         sent = sent if started is None else {**sent, "started": started}
     return outcome_of(sent, errors, wait.cost)
@@ -366,11 +425,11 @@ def outcome(workflow_id: str, update_id: str, errors: Errors, options: ReadOptio
 def _completion(wait: Wait, workflow_id: str, update_id: str, run_id: str | None) -> Steps[dict[str, Any]]:
     while True:
         params = _poll(wait, run_id)
-        answer = yield from ask(wait, "GET", path_of(workflow_id, "updates", update_id), is_stage, params)
+        answer = yield from ask(wait, "GET", path_of(workflow_id, "updates", update_id), is_stage, params, polls=True)
         if answer["stage"] == "completed":
             return answer
         run_id = answer["runId"]  # stay with this run even if another one is started
-        yield from wait.pause(POLL_PAUSE)
+        yield from wait.pause_after(answer)
 
 
 def _poll(wait: Wait, run_id: str | None, **more: str) -> Callable[[], dict[str, str | None]]:
@@ -384,7 +443,7 @@ def result(workflow_id: str, options: ReadOptions) -> Steps[Ended[Any]]:
 def _result(wait: Wait, workflow_id: str, run_id: str | None) -> Steps[Ended[Any]]:
     while True:
         params = _poll(wait, run_id)
-        answer = yield from ask(wait, "GET", path_of(workflow_id, "result"), lambda a: is_run(a) and isinstance(a.get("status"), str), params)
+        answer = yield from ask(wait, "GET", path_of(workflow_id, "result"), lambda a: is_run(a) and isinstance(a.get("status"), str), params, polls=True)
         ended = end_of(answer, wait.cost)
         if ended is not None:
             return ended
@@ -392,7 +451,17 @@ def _result(wait: Wait, workflow_id: str, run_id: str | None) -> Steps[Ended[Any
             run_id = answer["newRunId"]
             continue
         run_id = answer["runId"]
-        yield from wait.pause(POLL_PAUSE)
+        yield from wait.pause_after(answer)
+
+
+def webhook_secret(receiver: str, options: WaitOptions) -> Steps[WebhookSecrets]:
+    wait = Wait(options.get("deadline"))
+
+    def has_secrets(a: dict[str, Any]) -> bool:
+        return isinstance(a.get("secrets"), list) and len(a["secrets"]) > 0
+
+    answer = yield from ask(wait, "POST", "/v1/webhooks/secret", has_secrets, body=lambda: {"url": receiver})
+    return WebhookSecrets(origin=answer["origin"], secrets=tuple(answer["secrets"]), cost=wait.cost)
 
 
 def page(workflow_id: str, run_id: str | None, first: int, cost: Cost, options: ReadOptions) -> Steps[Page]:
@@ -407,14 +476,14 @@ def page(workflow_id: str, run_id: str | None, first: int, cost: Cost, options: 
 
     while True:
         params = _poll(wait, run_id, **{"from": str(first)})
-        answer = yield from ask(wait, "GET", path_of(workflow_id, "history"), is_page, params)
+        answer = yield from ask(wait, "GET", path_of(workflow_id, "history"), is_page, params, polls=True)
         closed = bool(answer.get("closed"))
         if answer["events"] or closed:
             return Page(
                 run_id=answer["runId"], events=answer["events"], next=answer["next"], closed=closed, new_run_id=answer.get("newRunId"), cost=wait.cost
             )
         run_id = answer["runId"]
-        yield from wait.pause(POLL_PAUSE)
+        yield from wait.pause_after(answer)
 
 
 def items(
@@ -439,7 +508,7 @@ def items(
         return is_run(a) and isinstance(a.get("items"), list) and isinstance(a.get("next"), int) and a["next"] >= (first or 0)
 
     while True:
-        answer = yield from ask(wait, "GET", path_of(workflow_id, "topics", name), is_page, params)
+        answer = yield from ask(wait, "GET", path_of(workflow_id, "topics", name), is_page, params, polls=waits)
         withdrawn, closed = answer.get("withdrawn"), bool(answer.get("closed"))
         more = bool(answer.get("more"))
         if answer["items"] or more or closed or withdrawn or not waits:
@@ -455,7 +524,7 @@ def items(
             )
             return read, more
         run_id, first = answer["runId"], answer["next"]
-        yield from wait.pause(POLL_PAUSE)
+        yield from wait.pause_after(answer)
 
 
 def item_of(item: dict[str, Any]) -> TopicItem[Any]:

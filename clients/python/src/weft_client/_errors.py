@@ -22,6 +22,10 @@ class UnexpectedAnswer(WeftError):
     """An answer with a status of success that Weft did not send, for example the page of a proxy."""
 
 
+class InvalidWebhook(WeftError):
+    """A request that is no notification which this secret has signed. It may be forged."""
+
+
 class DeadlinePassed(WeftError, TimeoutError):
     """A deadline that passed. A request that was sent may have taken effect.
 

@@ -180,6 +180,17 @@ Ended: TypeAlias = RunCompleted[R] | RunFailed
 
 
 @dataclass(frozen=True, kw_only=True)
+class WebhookSecrets:
+    """The secrets that sign the notifications to a receiver."""
+
+    origin: str
+    """The scheme, the host and the port of the receiver. All its URLs have the same secrets."""
+    secrets: Sequence[str] = field(repr=False)
+    """The current secret, and then the one before it, if that signs too."""
+    cost: Cost
+
+
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """A page of a run's history: the events that are new, in order."""
 
@@ -339,6 +350,17 @@ class RetryPolicy(TypedDict, total=False):
     """Types of errors after which no attempt follows."""
 
 
+class Notification(TypedDict, total=False):
+    """A receiver of the notification that a run has ended: a URL, or the event bus of the deployment."""
+
+    url: str
+    """It gets a signed request, which ``verify_webhook`` verifies."""
+    event_bridge: bool
+    """Whether the event bus gets an event, instead of a URL."""
+    result: bool
+    """Whether the notification has the result, or the text of the failure, in plain text."""
+
+
 class StartOptions(WaitOptions, Generic[A, M], total=False):
     """The options of the start of a run. Times are in seconds."""
 
@@ -355,6 +377,8 @@ class StartOptions(WaitOptions, Generic[A, M], total=False):
     start_delay: float
     retry_policy: RetryPolicy
     cron_schedule: str
+    notify: Sequence[Notification]
+    """Who is notified when the run has ended, or the last one that follows it: at most 4."""
 
 
 @dataclass(frozen=True)
