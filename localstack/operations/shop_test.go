@@ -362,8 +362,11 @@ func (s *shop) table(ctx context.Context) (string, error) {
 	return f.Environment.Variables["WEFT_TABLE"], nil
 }
 
-// report logs what the proxies did, and what callers were refused by.
+// report logs what the functions warned of, what the proxies did, and what callers were refused by.
 func (s *shop) report() {
+	for _, line := range s.watch.warnings {
+		s.log("%s", line)
+	}
 	s.load.mu.Lock()
 	defer s.load.mu.Unlock()
 	for reason, n := range s.load.refused {

@@ -32,6 +32,7 @@ type watch struct {
 	state     map[string]alarms.State
 	data      map[alarms.Metric][]alarms.Point
 	seen      map[string]bool      // the events of the logs
+	warnings  []string             // the last lines of the logs that warn
 	waiting   map[string]time.Time // when a message was first seen whose delay is over
 	since     time.Time            // until then the metrics of LocalStack are known
 }
@@ -110,6 +111,7 @@ func (w *watch) readLogs(ctx context.Context, now time.Time) error {
 					continue
 				}
 				w.seen[id] = true
+				w.warn(role, e.Message)
 				data, err := alarms.ReadEMF([]byte(e.Message))
 				if err != nil {
 					return err
@@ -125,6 +127,16 @@ func (w *watch) readLogs(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// warn keeps a line of a function's log for the report if it warns. It keeps the last ones.
+func (w *watch) warn(role, line string) {
+	const most = 100
+	if !strings.Contains(line, `"level":"WARN"`) && !strings.Contains(line, `"level":"ERROR"`) {
+		return
+	}
+	w.warnings = append(w.warnings, role+": "+strings.TrimSpace(line))
+	w.warnings = w.warnings[max(len(w.warnings)-most, 0):]
 }
 
 // readMetrics reads how often the functions were invoked and failed, by seconds.
