@@ -362,6 +362,41 @@ func TestCausesOfFailures(t *testing.T) {
 			m.calls.puts = func() error { return lost }
 			add(m, http.StatusServiceUnavailable, slowly("UnavailableContention"))
 		},
+		"callers give less than a second": func(m *measured) {
+			m.calls.fails = func(_ int, _ bool, ctx context.Context) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			const opened = `"start":{"type":"counter","idConflictPolicy":"useExisting"}`
+			m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"40ms"}`, http.StatusServiceUnavailable, healthy)
+			// That work still runs, so that others have to wait.
+			for _, timeout := range []string{"0s", "999ms"} {
+				m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"`+timeout+`"}`, http.StatusServiceUnavailable, healthy)
+				m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"`+timeout+`",`+opened+`}`, http.StatusServiceUnavailable, healthy)
+			}
+			m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"1s"}`, http.StatusServiceUnavailable, failedBy("UnavailableContention"))
+			time.Sleep(time.Minute) // until the work has ended
+			// Work of a caller who does not wait has a second.
+			m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"0s"}`, http.StatusServiceUnavailable, failedBy("UnavailableStore"))
+			time.Sleep(time.Minute)
+		},
+		"others are always faster, and callers give less than a second": func(m *measured) {
+			m.calls.fails = always(toStore, nil)
+			lost := &store.Conflict{Existing: store.Item{Key: store.Key{Workflow: "another"}}}
+			m.calls.puts = func() error { return lost }
+			for _, timeout := range []string{"0s", "999ms"} {
+				m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"`+timeout+`"}`, http.StatusServiceUnavailable, healthy)
+				time.Sleep(time.Minute)
+			}
+			m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"1s"}`, http.StatusServiceUnavailable, failedBy("UnavailableContention"))
+			time.Sleep(time.Minute)
+		},
+		"the store refuses those who give less than a second": func(m *measured) {
+			m.calls.fails = always(toStore, errDenied)
+			for _, timeout := range []string{"0s", "999ms"} {
+				m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"`+timeout+`"}`, http.StatusServiceUnavailable, failedBy("UnavailableStore"))
+			}
+		},
 		"an update panics": func(m *measured) {
 			failed := map[string]float64{"RefusedByCode": 1, "CodeFailures": 1, "TaskFailures": 1}
 			m.want(http.MethodPost, workflows+"/a/updates/boom", "", http.StatusConflict, failed)
@@ -461,6 +496,12 @@ func TestLinesOfFailures(t *testing.T) {
 			}
 			return text
 		}
+		m.calls.fails = func(_ int, _ bool, ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		m.p.Do(http.MethodPost, workflows+"/b/updates/add", `{"input":1,"timeout":"40ms"}`) // its caller gave too little time
+		time.Sleep(time.Minute)
 		for range 3 {
 			m.calls.fails = always(toStore, store.ErrThrottled)
 			m.p.Do(http.MethodGet, workflows+"/a", "")

@@ -47,7 +47,7 @@ const slow = "slow"
 func (h *handler) warn(o *observe.Request) {
 	cause, message := string(o.Cause), "a request failed"
 	switch {
-	case !o.Left && (o.Status >= http.StatusInternalServerError || o.Cause == refusal.ByCode):
+	case !o.Left && o.Cause != refusal.ByCaller && (o.Status >= http.StatusInternalServerError || o.Cause == refusal.ByCode):
 	case o.Slow:
 		cause, message = slow, "a request was slow"
 	default:

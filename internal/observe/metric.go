@@ -164,7 +164,7 @@ func (r *Request) measure(add func(*Metric, float64)) {
 		add(SlowRequests, 1)
 	}
 	switch {
-	case r.Left: // nobody has an answer
+	case r.Left, r.Cause == refusal.ByCaller: // nobody has an answer, or nobody could have given one
 	case r.Status >= statusFailed:
 		add(APIFailures, 1)
 		add(r.failure(), 1)
@@ -192,7 +192,7 @@ func (r *Request) failure() *Metric {
 		return UnavailableQueue
 	case refusal.ByContention:
 		return UnavailableContention
-	case refusal.ByCode, refusal.ByBuild, refusal.ByDefect:
+	case refusal.ByCode, refusal.ByBuild, refusal.ByDefect, refusal.ByCaller:
 	}
 	return ServerErrors
 }

@@ -114,6 +114,8 @@ const (
 	ByBuild Cause = "build"
 	// ByDefect is a defect of the server or of its data.
 	ByDefect Cause = "defect"
+	// ByCaller is a caller that gave so little time that no server is to blame.
+	ByCaller Cause = "caller"
 )
 
 // Title returns the title of the kind.

@@ -2,6 +2,7 @@ package requests
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -107,6 +108,25 @@ func (c *updateCall) panickedLate() {
 
 // errStillRuns says that a request is still being carried out when the caller's time is over.
 var errStillRuns = refusal.OutcomeUnknown.New("the request is still being carried out, and its timeout is over: send it again with the same id to learn the outcome")
+
+// overBy returns what a call failed by whose time is over: by its caller if that gave it less than
+// session.LeastTime, and else by what it waited for. Work has that time in any case if the caller
+// does not wait.
+func (c *updateCall) overBy(waited refusal.Cause) refusal.Cause {
+	if c.wait < session.LeastTime && (c.wait > 0 || waited == refusal.ByContention) {
+		return refusal.ByCaller
+	}
+	return waited
+}
+
+// blamed returns an error with which a call failed. A call fails by contention when its time is
+// over.
+func (c *updateCall) blamed(err error) error {
+	if e, ok := errors.AsType[*refusal.Error](err); ok && e.Cause == refusal.ByContention {
+		return e.By(c.overBy(e.Cause))
+	}
+	return err
+}
 
 // reportVerdict reports the verdict on an update to the observers, if there is one.
 func reportVerdict(ctx context.Context, s *session.Process, c *updateCall) {

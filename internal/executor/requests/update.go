@@ -28,7 +28,7 @@ func (s *Requests) Update(ctx context.Context, u command.Update) (*schema.Update
 		// caller's time it continues, and still writes to the call.
 		if !s.Process.World.Within(call.timeLeft(), work) {
 			call.abandon()
-			return nil, errStillRuns.By(waitsFor(ctx))
+			return nil, errStillRuns.By(call.overBy(waitsFor(ctx)))
 		}
 		if !call.returned {
 			runtime.Goexit() // as the work did
@@ -36,7 +36,7 @@ func (s *Requests) Update(ctx context.Context, u command.Update) (*schema.Update
 	}
 	reportVerdict(ctx, s.Process, call)
 	if call.err != nil {
-		return nil, call.err
+		return nil, call.blamed(call.err)
 	}
 	if call.answer.Stage == schema.StageAccepted && !u.WaitsForAccepted() {
 		call.awaitOutcome(ctx)
@@ -68,9 +68,9 @@ func (c *updateCall) acquire(ctx context.Context, start *command.Start) (work fu
 	acquired, err := c.process.Locks.AcquireWithin(ctx, c.wait, c.workflowID, c)
 	switch {
 	case errors.Is(err, lock.ErrTaken):
-		return nil, errStillRuns.By(refusal.ByContention)
+		return nil, errStillRuns.By(c.overBy(refusal.ByContention))
 	case err != nil:
-		return nil, session.ErrWaited
+		return nil, c.blamed(session.ErrWaited)
 	case acquired == lock.Answered:
 		return nil, nil
 	}

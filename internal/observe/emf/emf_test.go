@@ -111,6 +111,7 @@ func TestRequests(t *testing.T) {
 		{&observe.Request{Status: 503, Cause: refusal.ByStore, Slow: true}, map[string]float64{"ApiFailures": 1, "UnavailableStore": 1, "SlowRequests": 1}},
 		{&observe.Request{Status: 200, Slow: true}, map[string]float64{"SlowRequests": 1}},
 		{&observe.Request{Status: 503, Cause: refusal.ByStore, Left: true}, map[string]float64{}},
+		{&observe.Request{Status: 503, Cause: refusal.ByCaller}, map[string]float64{}},
 	} {
 		var out bytes.Buffer
 		r := emf.New(&out, "shop", emf.Options{Now: func() time.Time { return at }})
