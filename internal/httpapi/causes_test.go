@@ -502,6 +502,7 @@ func TestLinesOfFailures(t *testing.T) {
 		}
 		m.p.Do(http.MethodPost, workflows+"/b/updates/add", `{"input":1,"timeout":"40ms"}`) // its caller gave too little time
 		time.Sleep(time.Minute)
+		synctest.Wait() // the race detector does not know that a sleep waits for others
 		for range 3 {
 			m.calls.fails = always(toStore, store.ErrThrottled)
 			m.p.Do(http.MethodGet, workflows+"/a", "")
