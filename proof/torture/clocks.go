@@ -100,7 +100,7 @@ func (s *testbed) woken(id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = checkHistory(id, h, map[string]bool{}, nil)
+	_, err = checkHistory(id, h, acceptances{}, nil)
 	return err
 }
 

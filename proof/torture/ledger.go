@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -155,18 +156,15 @@ func (l *ledger) checkBook(ctx context.Context, c *client.Client, id string, lim
 		return nil, err
 	}
 	l.mu.Lock()
-	a := l.of(id)
-	all := []error{
-		compare(id, "entry", p.Entries, a.entries, a.refused, a.asked),
-		compare(id, "note", p.Notes, a.notes, a.refused, a.asked),
-	}
-	refused := a.refused
+	refused := maps.Clone(l.of(id).refused)
 	l.mu.Unlock()
-	accepted := map[string]bool{}
+	var all []error
+	accepted := acceptances{}
 	for run := history.RunID(""); ; {
 		h, err := c.History(limited, id, string(run))
 		if run != "" && l.expired && errors.Is(err, client.ErrNotFound) {
-			return errors.Join(all...), nil
+			accepted.cut(run)
+			break
 		}
 		if err != nil {
 			return nil, err
@@ -174,22 +172,54 @@ func (l *ledger) checkBook(ctx context.Context, c *client.Client, id string, lim
 		before, err := checkHistory(id, h, accepted, refused)
 		all = append(all, err)
 		if before == "" {
-			return errors.Join(all...), nil
+			break
 		}
 		run = before
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.of(id)
+	all = append(all,
+		compare(id, "entry", p.Entries, a.entries, a.refused, a.asked, accepted.entries),
+		compare(id, "note", p.Notes, a.notes, a.refused, a.asked, func(string) int { return 1 }))
+	return errors.Join(all...), nil
 }
 
-// compare demands that each acknowledged token is there once, that no refused one is there, and
-// that each was sent.
-func compare(id, what string, there []string, acknowledged, refused, asked map[string]bool) error {
+// acceptances has the numbers of the runs that accepted an update, by its id, the latest first. A
+// run looks ids up in its own history and in that of the run before, so that an update which a
+// caller repeats later is accepted again.
+type acceptances map[string][]uint32
+
+// add adds an acceptance, and reports whether it may be there.
+func (a acceptances) add(id string, run uint32) bool {
+	later := a[id]
+	a[id] = append(later, run)
+	return len(later) == 0 || later[len(later)-1] > run+1
+}
+
+// cut adds an acceptance to each update that a run which is gone, or one before it, may have
+// accepted as well.
+func (a acceptances) cut(gone history.RunID) {
+	for id, runs := range a {
+		if runs[len(runs)-1] > gone.Number()+1 {
+			a[id] = append(runs, gone.Number())
+		}
+	}
+}
+
+// entries returns how many entries an update may have written.
+func (a acceptances) entries(id string) int { return max(len(a[id]), 1) }
+
+// compare demands that each acknowledged token is there, that none is there more often than it may
+// be, that no refused one is there, and that each was sent.
+func compare(id, what string, there []string, acknowledged, refused, asked map[string]bool, most func(token string) int) error {
 	var all []error
 	count := map[string]int{}
 	for _, token := range there {
 		count[token]++
 		switch {
-		case count[token] == 2:
-			all = append(all, fmt.Errorf("%s: %s %s is there twice", id, what, token))
+		case count[token] == most(token)+1:
+			all = append(all, fmt.Errorf("%s: %s %s is there too often: %d times", id, what, token, count[token]))
 		case refused[token]:
 			all = append(all, fmt.Errorf("%s: %s %s was refused, and is there", id, what, token))
 		case !asked[token]:
@@ -205,8 +235,9 @@ func compare(id, what string, there []string, acknowledged, refused, asked map[s
 }
 
 // checkHistory demands that a history has no gap, resolves each activity and timer once, accepts no
-// update twice, and has no refused update. It returns the run that this one continues.
-func checkHistory(id string, h *client.History, accepted, refused map[string]bool) (before history.RunID, err error) {
+// update twice, nor again after the run before, and has no refused update. It returns the run that
+// this one continues.
+func checkHistory(id string, h *client.History, accepted acceptances, refused map[string]bool) (before history.RunID, err error) {
 	var all []error
 	resolved, next := map[int64]bool{}, int64(1)
 	resolve := func(scheduled, by int64) {
@@ -229,10 +260,9 @@ func checkHistory(id string, h *client.History, accepted, refused map[string]boo
 		case *history.WorkflowExecutionStarted:
 			before = a.ContinuedFrom
 		case *history.WorkflowExecutionUpdateAccepted:
-			if accepted[a.UpdateID] {
-				all = append(all, fmt.Errorf("%s: the update %s was accepted twice", id, a.UpdateID))
+			if !accepted.add(a.UpdateID, h.RunID.Number()) {
+				all = append(all, fmt.Errorf("%s: the update %s was accepted twice, by the runs %d", id, a.UpdateID, accepted[a.UpdateID]))
 			}
-			accepted[a.UpdateID] = true
 			if refused[a.UpdateID] {
 				all = append(all, fmt.Errorf("%s: the update %s was refused, and is in the history", id, a.UpdateID))
 			}
