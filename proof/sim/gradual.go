@@ -339,9 +339,10 @@ func (s *simulation) claim(p *process, items []store.Item) {
 	}
 }
 
-// checkOwner demands that the build of a task owned the run. The commit is not in the run yet.
+// checkOwner demands that the build of a task owned the run. The commit is not in the run yet. A
+// move may be put by a build that has lost the run meanwhile: it has replayed the whole history.
 func (a *audit) checkOwner(at store.Key, run *engine.Run, c *history.Commit) {
-	if a.s.gradual == nil || c.Task == nil || run.State.Pinned != "" {
+	if a.s.gradual == nil || c.Task == nil || run.State.Pinned != "" || movesRun(c) {
 		return
 	}
 	claim, known := a.s.gradual.claims[c.ID]
@@ -357,6 +358,14 @@ func (a *audit) checkOwner(at store.Key, run *engine.Run, c *history.Commit) {
 	if !claim.owns(run) {
 		a.s.fail("%s: %s put a task of a run whose last one build %d ran, and does not own it: %s, %+v", at, c.Task.Build, lastToSucceed(run), claim.what, claim.held)
 	}
+}
+
+// movesRun reports whether a commit moves its run to a build.
+func movesRun(c *history.Commit) bool {
+	return slices.ContainsFunc(c.Events(), func(e history.Numbered) bool {
+		_, moved := e.Attributes.(*history.WorkflowExecutionOptionsUpdated)
+		return moved
+	})
 }
 
 // staysBack reports whether build 1 is the one that stays.
