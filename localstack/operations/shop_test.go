@@ -285,6 +285,9 @@ func (s *shop) States(ctx context.Context) (map[string]alarms.State, error) {
 // Doctor implements operations.World. The doctor fails, because something is bad.
 func (s *shop) Doctor(ctx context.Context) (string, error) {
 	table, err := s.table(ctx)
+	if err == nil {
+		err = s.watch.showAll(ctx)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -73,8 +73,7 @@ func (w *watch) states(ctx context.Context, now time.Time) (map[string]alarms.St
 		before := w.state[a.Name]
 		state := a.Evaluate(w.data[a.Metric], w.clock.At(now), before)
 		if state != before {
-			parameters := map[string]string{"AlarmName": a.Name, "StateValue": string(state), "StateReason": "localstack/operations-check"}
-			if err := w.form(ctx, "monitoring", monitoring, "SetAlarmState", parameters, nil); err != nil {
+			if err := w.show(ctx, a.Name, state); err != nil {
 				return nil, err
 			}
 		}
@@ -82,6 +81,26 @@ func (w *watch) states(ctx context.Context, now time.Time) (map[string]alarms.St
 		states[strings.TrimPrefix(a.Name, stack+"-")] = state
 	}
 	return states, nil
+}
+
+// show has CloudWatch show the state of an alarm.
+func (w *watch) show(ctx context.Context, name string, state alarms.State) error {
+	parameters := map[string]string{"AlarmName": name, "StateValue": string(state), "StateReason": "localstack/operations-check"}
+	return w.form(ctx, "monitoring", monitoring, "SetAlarmState", parameters, nil)
+}
+
+// showAll has CloudWatch show the alarms that are on, again: LocalStack judges alarms, too, each
+// minute, and has no data of them.
+func (w *watch) showAll(ctx context.Context) error {
+	for name, state := range w.state {
+		if state != alarms.Alarming {
+			continue
+		}
+		if err := w.show(ctx, name, state); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add adds a datum as alarms see it.
