@@ -293,8 +293,8 @@ func TestNothingIsLost(t *testing.T) {
 			}
 		}
 		s.kill(t)
-		// Code that ran at three deaths is parked for its build, which is one of many carts now and
-		// then. So there is another build after two deaths.
+		// Code that ran at three deaths is parked for its build. With this many carts that happens
+		// to one now and then, so there is another build after two deaths.
 		if death%2 == 1 {
 			binary = otherBuild(t, binary)
 		}

@@ -286,6 +286,12 @@ const (
 
 var errDenied = errors.New("access denied")
 
+// hang is a call that does not return before its context ends.
+func hang(_ int, _ bool, ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 // A request that fails counts by what it failed by, and one that the caller can repair does not.
 func TestCausesOfFailures(t *testing.T) {
 	t.Parallel()
@@ -319,10 +325,7 @@ func TestCausesOfFailures(t *testing.T) {
 			add(m, http.StatusServiceUnavailable, slowly("UnavailableStore"))
 		},
 		"the store hangs, and the caller waits for a second": func(m *measured) {
-			m.calls.fails = func(_ int, _ bool, ctx context.Context) error {
-				<-ctx.Done()
-				return ctx.Err()
-			}
+			m.calls.fails = hang
 			m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"1s"}`, http.StatusServiceUnavailable, failedBy("UnavailableStore"))
 			time.Sleep(time.Minute) // until the work has ended
 		},
@@ -363,10 +366,7 @@ func TestCausesOfFailures(t *testing.T) {
 			add(m, http.StatusServiceUnavailable, slowly("UnavailableContention"))
 		},
 		"callers give less than a second": func(m *measured) {
-			m.calls.fails = func(_ int, _ bool, ctx context.Context) error {
-				<-ctx.Done()
-				return ctx.Err()
-			}
+			m.calls.fails = hang
 			const opened = `"start":{"type":"counter","idConflictPolicy":"useExisting"}`
 			m.want(http.MethodPost, workflows+"/a/updates/add", `{"input":1,"timeout":"40ms"}`, http.StatusServiceUnavailable, healthy)
 			// That work still runs, so that others have to wait.
@@ -496,10 +496,7 @@ func TestLinesOfFailures(t *testing.T) {
 			}
 			return text
 		}
-		m.calls.fails = func(_ int, _ bool, ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
+		m.calls.fails = hang
 		m.p.Do(http.MethodPost, workflows+"/b/updates/add", `{"input":1,"timeout":"40ms"}`) // its caller gave too little time
 		time.Sleep(time.Minute)
 		synctest.Wait() // the race detector does not know that a sleep waits for others

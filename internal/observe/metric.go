@@ -164,7 +164,7 @@ func (r *Request) measure(add func(*Metric, float64)) {
 		add(SlowRequests, 1)
 	}
 	switch {
-	case r.Left, r.Cause == refusal.ByCaller: // nobody has an answer, or nobody could have given one
+	case r.Left, r.Cause == refusal.ByCaller: // nobody has the answer, or there was no time for one
 	case r.Status >= statusFailed:
 		add(APIFailures, 1)
 		add(r.failure(), 1)

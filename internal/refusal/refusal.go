@@ -114,7 +114,7 @@ const (
 	ByBuild Cause = "build"
 	// ByDefect is a defect of the server or of its data.
 	ByDefect Cause = "defect"
-	// ByCaller is a caller that gave so little time that no server is to blame.
+	// ByCaller is a caller that gave less than a second, which was over.
 	ByCaller Cause = "caller"
 )
 

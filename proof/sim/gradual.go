@@ -36,6 +36,7 @@ import (
 //   - No build puts a task, also one that failed, of a run that it does not own by what the process
 //     may have read of the alias since it got the request or the message. docs/decisions/0049 has
 //     the exceptions: the event was forwarded, or could not be, or the alias could not be read.
+//     A request that moves a run is another: it replays the whole history first.
 //     (Further tries of a failed task put nothing. Their process may not know yet that the other
 //     build has moved the run on.)
 //   - No caller learns that another build owns a run. An event is forwarded once.

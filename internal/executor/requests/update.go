@@ -20,7 +20,7 @@ func (s *Requests) Update(ctx context.Context, u command.Update) (*schema.Update
 	call := &updateCall{process: s.Process, workflowID: u.Workflow(), runID: u.Run(), request: u.Request(), wait: u.Wait(), waiting: u.Waiting, began: s.Process.World.Now(), anywhere: commit.IsAnywhere(ctx)}
 	work, err := call.acquire(ctx, u.Start())
 	if err != nil {
-		return nil, err
+		return nil, call.blamed(err)
 	}
 	if work != nil {
 		// The work has its own goroutine because nothing else bounds it: the code may hang beyond
@@ -68,9 +68,9 @@ func (c *updateCall) acquire(ctx context.Context, start *command.Start) (work fu
 	acquired, err := c.process.Locks.AcquireWithin(ctx, c.wait, c.workflowID, c)
 	switch {
 	case errors.Is(err, lock.ErrTaken):
-		return nil, errStillRuns.By(c.overBy(refusal.ByContention))
+		return nil, errStillRuns.By(refusal.ByContention)
 	case err != nil:
-		return nil, c.blamed(session.ErrWaited)
+		return nil, session.ErrWaited
 	case acquired == lock.Answered:
 		return nil, nil
 	}

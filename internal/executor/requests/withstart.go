@@ -39,7 +39,7 @@ func (c *updateCall) acquireWithStart(ctx context.Context, start *command.Start)
 	w := newWithStart(ctx, c.process, start)
 	t, err := c.process.OpenWithin(ctx, c.wait, c.workflowID)
 	if err != nil {
-		return nil, c.blamed(session.ErrWaited)
+		return nil, session.ErrWaited
 	}
 	t.Patience = c.wait
 	return func() {
