@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -45,8 +46,10 @@ func TestWalkThroughOfAnUpdate(t *testing.T) {
 			}
 		}
 		post("/v1/workflows", `{"type":"cart","workflowId":"a","input":{"owner":"ann"}}`)
+		synctest.Wait() // the update's put is the next
+		stacks.armed.Store(true)
 		post("/v1/workflows/a/updates/addItem", `{"input":{"sku":"tea","quantity":1}}`)
-		if got := fromBodyToPut(stacks.last); !slices.Equal(got, want) {
+		if got := fromBodyToPut(stacks.taken); !slices.Equal(got, want) {
 			t.Errorf("an update passes through\n  %s\nand docs/architecture.md has\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 		}
 	})
@@ -71,16 +74,22 @@ func walkThrough(t *testing.T) (all []string) {
 	return all
 }
 
-// stackRecorder is a log that keeps the stacks of all goroutines at its last put.
+// stackRecorder is a log that takes the stacks of all goroutines at the first put after it is
+// armed.
 type stackRecorder struct {
 	store.Log
-	last string
+	armed atomic.Bool
+	taken string
 }
 
-// Append implements store.Log.
+// Append implements store.Log. Before it takes the stacks it waits until the other goroutines of
+// the bubble are blocked: the one that has handed the work over may not wait for it yet.
 func (r *stackRecorder) Append(ctx context.Context, items ...store.Item) error {
-	buffer := make([]byte, 1<<20)
-	r.last = string(buffer[:runtime.Stack(buffer, true)])
+	if r.armed.CompareAndSwap(true, false) {
+		synctest.Wait()
+		buffer := make([]byte, 1<<20)
+		r.taken = string(buffer[:runtime.Stack(buffer, true)])
+	}
 	return r.Log.Append(ctx, items...)
 }
 
