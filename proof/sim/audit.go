@@ -45,6 +45,7 @@ type audit struct {
 	journal   []journaled    // what has landed and what was deleted, only in seeds with a restore
 	attempts  attemptAudit
 	pausedAt  map[*engine.Run]int // runs that are paused, each with the step at which the pause landed
+	resumedAt map[*engine.Run]int // the step at which each run was last resumed
 	batches   *batchAudit
 	receivers *receivers
 	members   []string
@@ -67,7 +68,7 @@ func newAudit(s *simulation) *audit {
 	return &audit{
 		codec: codec, view: codec.Log(s.store),
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*schema.UpdateResponse{},
-		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(), pausedAt: map[*engine.Run]int{},
+		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(), pausedAt: map[*engine.Run]int{}, resumedAt: map[*engine.Run]int{},
 		batches: newBatchAudit(s), receivers: newReceivers(s), ends: newEndAudit(),
 	}
 }

@@ -38,8 +38,9 @@ func (s *simulation) pauses(id string, r *draws) {
 		if s.calm || run == nil || run.State.Status.Closed() {
 			continue
 		}
-		runID, request := run.State.RunID, fmt.Sprintf("%s-%d", id, n)
+		runID, request, began := run.State.RunID, fmt.Sprintf("%s-%d", id, n), 0
 		_, err := s.insist(s.name("pause %s", runID), func(ctx context.Context, t edge.Service) error {
+			began = s.steps
 			_, err := t.Pause(ctx, id, runID, schema.PauseRequest{Reason: whim, RequestID: "pause-" + request})
 			return err
 		})
@@ -48,7 +49,8 @@ func (s *simulation) pauses(id string, r *draws) {
 			continue
 		}
 		s.count("an operator pauses a run")
-		if !s.restore.done && !s.audit.going[run] && !run.State.Steered(history.TypeWorkflowExecutionPaused, "pause-"+request) && run.State.Paused == nil && !run.State.Status.Closed() {
+		resumed := s.audit.resumedAt[run] > began // another request had paused it, and it was resumed since
+		if !s.restore.done && !s.audit.going[run] && !run.State.Steered(history.TypeWorkflowExecutionPaused, "pause-"+request) && run.State.Paused == nil && !resumed && !run.State.Status.Closed() {
 			s.fail("%s was paused, and its log does not have that", runID)
 		}
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(20_000)) * time.Millisecond)})
@@ -108,9 +110,10 @@ func (a *audit) checkPending(run *engine.Run) {
 	if says := run.State.Pending == history.PendingPaused; says != paused {
 		a.s.fail("%s: it is %t that the run is paused, and %t that its last commit says so", run.State.RunID, paused, says)
 	}
-	if _, noted := a.pausedAt[run]; !paused {
+	if _, noted := a.pausedAt[run]; noted && !paused {
 		delete(a.pausedAt, run)
-	} else if !noted {
+		a.resumedAt[run] = a.s.steps
+	} else if paused && !noted {
 		a.pausedAt[run] = a.s.steps
 		if a.s.calm || len(a.batches.all) > 0 {
 			a.s.resumeSoon(run)
