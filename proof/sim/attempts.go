@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"maps"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -94,17 +96,18 @@ type attemptAudit struct {
 	failed    map[tried]int    // the last attempt that was recorded as failed
 	replaces  map[sending]bool // copies that replace executions which were overtaken
 	overslept map[effort]bool  // activities whose last record is by a goroutine that had slept with everything: its run may have been deleted meanwhile
+	hurried   map[effort]int   // how often a request has let an attempt begin at once
 }
 
 func newAttemptAudit() attemptAudit {
-	return attemptAudit{map[tried]int{}, map[effort]int{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}, map[sending]bool{}, map[effort]bool{}}
+	return attemptAudit{map[tried]int{}, map[effort]int{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}, map[sending]bool{}, map[effort]bool{}, map[effort]int{}}
 }
 
 // clone returns a copy of a for a backup.
 func (a attemptAudit) clone() attemptAudit {
 	return attemptAudit{
 		maps.Clone(a.begun), maps.Clone(a.marked), maps.Clone(a.delivery), maps.Clone(a.early), maps.Clone(a.unnamed), cloneSets(a.copies),
-		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed), maps.Clone(a.replaces), maps.Clone(a.overslept),
+		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed), maps.Clone(a.replaces), maps.Clone(a.overslept), maps.Clone(a.hurried),
 	}
 }
 
@@ -149,7 +152,9 @@ func lookOf(m *engine.Message, at int) look {
 }
 
 // copied demands that the copies of a message do not multiply. Of the copies that wait at the same
-// time only one is replaced, once for each of its deliveries. Three cases do not count:
+// time only one is replaced, once for each of its deliveries. A request that lets the attempt begin
+// at once takes the claim from it, so another one may be replaced after that. Three cases do not
+// count:
 //
 //   - Before the commit is in the log, a copy has nothing to claim (decision 27). A copy that was
 //     sent then does not count later either, when it is sent on under the same number because it
@@ -176,7 +181,8 @@ func (a *audit) copied(m *engine.Message) {
 		a.attempts.copies[at] = map[uint64]bool{}
 	}
 	a.attempts.copies[at][m.Copy] = true
-	if n, most := len(a.attempts.copies[at]), a.attempts.delivered[before]+a.attempts.unclaimed[before]; n > most && !a.s.has(restored) {
+	claims := 1 + a.attempts.hurried[at.effort]
+	if n, most := len(a.attempts.copies[at]), claims*a.attempts.delivered[before]+a.attempts.unclaimed[before]; n > most && !a.s.has(restored) {
 		a.s.fail("there are %d copies at look %d of attempt %d at event %d of %s; those before may have sent %d at most", n, m.Look, m.Attempt, m.EventID, m.WorkflowID, most)
 	}
 }
@@ -201,9 +207,13 @@ const (
 	beginAt    = 1 << 17
 )
 
-// recorded records attempts that are recorded as begun or failed.
+// recorded records attempts that are recorded as begun or failed, or that a request lets begin at
+// once.
 func (a *audit) recorded(r store.Attempt) {
 	a.failedOnce(r)
+	if a.letsBegin(r) {
+		a.attempts.hurried[effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}]++
+	}
 	a.attempts.overslept[effort{workflow: r.Workflow, run: r.Run, event: r.Event}] = a.s.running.began < a.s.moves.slept
 	if within := r.Number & (1<<recordBits - 1); within >= beginAt {
 		of := effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}
@@ -211,6 +221,19 @@ func (a *audit) recorded(r store.Attempt) {
 			a.attempts.marked[of] = a.s.play(asleep).count
 		}
 	}
+}
+
+// letsBegin reports whether a record says that an attempt begins now, by a message that no copy has
+// replaced. Other records before an attempt's own are claims of copies, hold the attempt, or tell
+// of one that continues outside.
+func (a *audit) letsBegin(r store.Attempt) bool {
+	if within := r.Number & (1<<recordBits - 1); within == 0 || within >= beginAt {
+		return false
+	}
+	kept := &attempts.Record{}
+	a.s.must(a.codec.OpenAttempt(context.Background(), &r))
+	a.s.must(history.DecodeBody(r.Body, kept))
+	return kept.Look == 0 && kept.Held == "" && kept.Deadline == 0
 }
 
 // began demands that no activity begins more attempts than it may.

@@ -6,7 +6,9 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
 )
 
 var copiedRun = history.NewRunID(1, [8]byte{7})
@@ -80,6 +82,47 @@ func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 			send(test.after)
 			if got := s.wrong != nil; got != test.fails {
 				t.Errorf("fails: %v, want %v: %q", got, test.fails, s.wrong)
+			}
+		})
+	}
+}
+
+// A request that lets an attempt begin at once takes the claim from the copy that has it. Another
+// copy may then claim the attempt, and be replaced. No other record allows that.
+func TestCopiesAfterAnAttemptWasToBeginAtOnce(t *testing.T) {
+	t.Parallel()
+	now := attempts.Record{By: 2, Next: 1}
+	for name, test := range map[string]struct {
+		records []attempts.Record
+		sent    []uint64 // the copies that are sent in place of the two delivered ones
+		fails   bool
+	}{
+		"one copy is replaced":           {sent: []uint64{3}},
+		"both copies are replaced":       {sent: []uint64{3, 4}, fails: true},
+		"the other one after a request":  {records: []attempts.Record{now}, sent: []uint64{3, 4}},
+		"two more after a request":       {records: []attempts.Record{now}, sent: []uint64{3, 4, 5}, fails: true},
+		"two more after two requests":    {records: []attempts.Record{now, now}, sent: []uint64{3, 4, 5}},
+		"the other one after a claim":    {records: []attempts.Record{{By: 1, Look: 3, Copy: 1}}, sent: []uint64{3, 4}, fails: true},
+		"the other one when it was held": {records: []attempts.Record{{By: 1, Held: "a pause"}}, sent: []uint64{3, 4}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := auditOfSeed1(t)
+			a.current[place{"w", 1}] = &engine.Run{Log: make([]*history.Commit, 1)}
+			a.deliver(t, copyAt(3, 1), copyAt(3, 2))
+			a.s.running = &actor{}
+			for i, record := range test.records {
+				body, err := history.EncodeBody(&record)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a.recorded(store.Attempt{Workflow: "w", Run: 1, Event: 5, Number: 1 + i, Body: body})
+			}
+			for _, number := range test.sent {
+				a.copied(copyAt(4, number))
+			}
+			if got := a.s.wrong != nil; got != test.fails {
+				t.Errorf("fails: %v, want %v: %q", got, test.fails, a.s.wrong)
 			}
 		})
 	}

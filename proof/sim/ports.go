@@ -187,8 +187,9 @@ func (t *ports) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if t.s.chance(t.s.plan.faults) {
 		return store.ErrUnknown
 	}
-	a.Body = t.p.settings.writes(a.Body)
-	err := t.s.store.RecordAttempt(ctx, t.s.asEarlier(a))
+	written := a
+	written.Body = t.p.settings.writes(a.Body)
+	err := t.s.store.RecordAttempt(ctx, t.s.asEarlier(written))
 	if err == nil {
 		t.s.audit.recorded(a)
 	}
