@@ -89,8 +89,8 @@ func (w *watch) show(ctx context.Context, name string, state alarms.State) error
 	return w.form(ctx, "monitoring", monitoring, "SetAlarmState", parameters, nil)
 }
 
-// showAll has CloudWatch show the alarms that are on, again: LocalStack judges alarms, too, each
-// minute, and has no data of them.
+// showAll has CloudWatch show the alarms that are on once more. LocalStack also judges alarms
+// itself, each minute and without their data, and turns them off.
 func (w *watch) showAll(ctx context.Context) error {
 	for name, state := range w.state {
 		if state != alarms.Alarming {

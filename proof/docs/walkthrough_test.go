@@ -83,7 +83,7 @@ type stackRecorder struct {
 }
 
 // Append implements store.Log. Before it takes the stacks it waits until the other goroutines of
-// the bubble are blocked: the one that has handed the work over may not wait for it yet.
+// the bubble are blocked: the one that has handed the work over may not have begun to wait for it.
 func (r *stackRecorder) Append(ctx context.Context, items ...store.Item) error {
 	if r.armed.CompareAndSwap(true, false) {
 		synctest.Wait()

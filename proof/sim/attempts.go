@@ -96,7 +96,7 @@ type attemptAudit struct {
 	failed    map[tried]int    // the last attempt that was recorded as failed
 	replaces  map[sending]bool // copies that replace executions which were overtaken
 	overslept map[effort]bool  // activities whose last record is by a goroutine that had slept with everything: its run may have been deleted meanwhile
-	hurried   map[effort]int   // how often a request has let an attempt begin at once
+	released  map[effort]int   // how often a request that lets an attempt begin now has released its claim
 }
 
 func newAttemptAudit() attemptAudit {
@@ -107,7 +107,7 @@ func newAttemptAudit() attemptAudit {
 func (a attemptAudit) clone() attemptAudit {
 	return attemptAudit{
 		maps.Clone(a.begun), maps.Clone(a.marked), maps.Clone(a.delivery), maps.Clone(a.early), maps.Clone(a.unnamed), cloneSets(a.copies),
-		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed), maps.Clone(a.replaces), maps.Clone(a.overslept), maps.Clone(a.hurried),
+		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed), maps.Clone(a.replaces), maps.Clone(a.overslept), maps.Clone(a.released),
 	}
 }
 
@@ -153,8 +153,7 @@ func lookOf(m *engine.Message, at int) look {
 
 // copied demands that the copies of a message do not multiply. Of the copies that wait at the same
 // time only one is replaced, once for each of its deliveries. A request that lets the attempt begin
-// at once takes the claim from it, so another one may be replaced after that. Three cases do not
-// count:
+// now releases the claim, so another copy may be replaced after that. Three cases do not count:
 //
 //   - Before the commit is in the log, a copy has nothing to claim (decision 27). A copy that was
 //     sent then does not count later either, when it is sent on under the same number because it
@@ -181,7 +180,7 @@ func (a *audit) copied(m *engine.Message) {
 		a.attempts.copies[at] = map[uint64]bool{}
 	}
 	a.attempts.copies[at][m.Copy] = true
-	claims := 1 + a.attempts.hurried[at.effort]
+	claims := 1 + a.attempts.released[at.effort]
 	if n, most := len(a.attempts.copies[at]), claims*a.attempts.delivered[before]+a.attempts.unclaimed[before]; n > most && !a.s.has(restored) {
 		a.s.fail("there are %d copies at look %d of attempt %d at event %d of %s; those before may have sent %d at most", n, m.Look, m.Attempt, m.EventID, m.WorkflowID, most)
 	}
@@ -207,29 +206,26 @@ const (
 	beginAt    = 1 << 17
 )
 
-// recorded records attempts that are recorded as begun or failed, or that a request lets begin at
-// once.
+// recorded records attempts that are recorded as begun or failed, or that a request lets begin
+// now.
 func (a *audit) recorded(r store.Attempt) {
 	a.failedOnce(r)
-	if a.letsBegin(r) {
-		a.attempts.hurried[effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}]++
-	}
 	a.attempts.overslept[effort{workflow: r.Workflow, run: r.Run, event: r.Event}] = a.s.running.began < a.s.moves.slept
-	if within := r.Number & (1<<recordBits - 1); within >= beginAt {
-		of := effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}
+	of := effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}
+	switch within := r.Number & (1<<recordBits - 1); {
+	case within >= beginAt:
 		if _, began := a.attempts.marked[of]; !began {
 			a.attempts.marked[of] = a.s.play(asleep).count
 		}
+	case within > 0 && a.releases(r):
+		a.attempts.released[of]++
 	}
 }
 
-// letsBegin reports whether a record says that an attempt begins now, by a message that no copy has
-// replaced. Other records before an attempt's own are claims of copies, hold the attempt, or tell
-// of one that continues outside.
-func (a *audit) letsBegin(r store.Attempt) bool {
-	if within := r.Number & (1<<recordBits - 1); within == 0 || within >= beginAt {
-		return false
-	}
+// releases reports whether a record releases the claim of an attempt, so that a new message begins
+// it now. r comes before the records of an attempt that has begun. The others there are claims of
+// copies, hold the attempt, or record one that continues outside.
+func (a *audit) releases(r store.Attempt) bool {
 	kept := &attempts.Record{}
 	a.s.must(a.codec.OpenAttempt(context.Background(), &r))
 	a.s.must(history.DecodeBody(r.Body, kept))

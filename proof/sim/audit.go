@@ -45,7 +45,7 @@ type audit struct {
 	journal   []journaled    // what has landed and what was deleted, only in seeds with a restore
 	attempts  attemptAudit
 	pausedAt  map[*engine.Run]int // runs that are paused, each with the step at which the pause landed
-	resumedAt map[*engine.Run]int // the step at which each run was last resumed
+	resumedAt map[*engine.Run]int // runs that were paused, each with the step at which its last pause ended
 	batches   *batchAudit
 	receivers *receivers
 	members   []string

@@ -87,9 +87,9 @@ func TestCopiesAreCountedFromTheCommitOn(t *testing.T) {
 	}
 }
 
-// A request that lets an attempt begin at once takes the claim from the copy that has it. Another
-// copy may then claim the attempt, and be replaced. No other record allows that.
-func TestCopiesAfterAnAttemptWasToBeginAtOnce(t *testing.T) {
+// A request that lets an attempt begin now releases the claim of a copy. Another copy may then
+// claim the attempt, and be replaced. No other record allows that.
+func TestCopiesAfterAReleasedClaim(t *testing.T) {
 	t.Parallel()
 	now := attempts.Record{By: 2, Next: 1}
 	for name, test := range map[string]struct {

@@ -363,10 +363,7 @@ func (a *audit) checkOwner(at store.Key, run *engine.Run, c *history.Commit) {
 
 // movesRun reports whether a commit moves its run to a build.
 func movesRun(c *history.Commit) bool {
-	return slices.ContainsFunc(c.Events(), func(e history.Numbered) bool {
-		_, moved := e.Attributes.(*history.WorkflowExecutionOptionsUpdated)
-		return moved
-	})
+	return slices.ContainsFunc(c.Events(), func(e history.Numbered) bool { return e.Type() == history.TypeWorkflowExecutionOptionsUpdated })
 }
 
 // staysBack reports whether build 1 is the one that stays.

@@ -101,7 +101,7 @@ func (a *audit) checkUnpaused(run *engine.Run, c *history.Commit) {
 }
 
 // checkPending demands that the last commit of a run says that nothing may run if and only if the
-// run is paused, and notes since when that is so.
+// run is paused, and notes when that begins and ends.
 func (a *audit) checkPending(run *engine.Run) {
 	if len(run.Log) > 0 && run.Log[len(run.Log)-1].PartOfReset() {
 		return // the put has more commits
@@ -110,10 +110,11 @@ func (a *audit) checkPending(run *engine.Run) {
 	if says := run.State.Pending == history.PendingPaused; says != paused {
 		a.s.fail("%s: it is %t that the run is paused, and %t that its last commit says so", run.State.RunID, paused, says)
 	}
-	if _, noted := a.pausedAt[run]; noted && !paused {
+	switch _, noted := a.pausedAt[run]; {
+	case noted && !paused:
 		delete(a.pausedAt, run)
 		a.resumedAt[run] = a.s.steps
-	} else if paused && !noted {
+	case paused && !noted:
 		a.pausedAt[run] = a.s.steps
 		if a.s.calm || len(a.batches.all) > 0 {
 			a.s.resumeSoon(run)
